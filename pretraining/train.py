@@ -21,8 +21,8 @@ from pretraining import checkpoint, questions, tasks
 from pretraining.module import Module
 from pretraining.muon import Muon
 from pretraining.real import RealTables
+from pretraining.torch_ops import COORDINATE_WIDTHS
 from soel.detect.incontext.network import (
-    COORDINATE_WIDTHS,
     HIGHEST_SHARE,
     LOWEST_SHARE,
     N_SHARE_BINS,

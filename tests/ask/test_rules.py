@@ -181,34 +181,6 @@ def test_what_each_strategy_asks_to_see() -> None:
     assert blind == ["margin", "positive", "positive-random", "random"]
 
 
-def test_k_means_parallel_visits_every_cluster() -> None:
-    rng = np.random.default_rng(0)
-    group = np.repeat([0, 1, 2, 3], [50, 30, 10, 10])
-    x = (100 * np.eye(4)[group] + rng.normal(size=(100, 4))).astype(np.float32)
-    view = PoolView(np.zeros(100), x, np.full(100, -1, np.int8))
-    for seed in range(5):
-        assert sorted(group[rows_of("k-means-parallel", view, 4, seed)]) == [0, 1, 2, 3]
-
-
-def test_k_means_parallel_stays_away_from_what_is_known() -> None:
-    rng = np.random.default_rng(0)
-    group = np.repeat([0, 1, 2], 30)
-    x = (100 * np.eye(3)[group] + rng.normal(size=(90, 3))).astype(np.float32)
-    labels = np.full(90, -1, np.int8)
-    labels[[0, 31]] = 0
-    for seed in range(5):
-        assert group[rows_of("k-means-parallel", PoolView(np.zeros(90), x, labels), 1, seed)].tolist() == [2]
-
-
-def test_k_means_parallel_weighs_a_candidate_by_its_cell() -> None:
-    # Candidates are one of the copies at 0, whose cell has three rows, and the rows at 1 and 9; the other copies fill
-    # up with a weight of 1. Nothing is known yet, so every reach is 1 and the first draw goes by the weights.
-    view = line([0, 0, 0, 1, 9])
-    selection = pick("k-means-parallel", view, 5)
-    assert sorted(selection.rows.tolist()) == [0, 1, 2, 3, 4]
-    assert selection.odds[0] in (pytest.approx(3 / 7), pytest.approx(1 / 7))
-
-
 def points(n: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32)
 

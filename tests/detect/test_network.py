@@ -209,7 +209,7 @@ def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
 
 
 def test_chances_alone_rank_where_nobody_has_labelled_a_row() -> None:
-    outputs = Outputs(np.array([[1.0, 5.0]]), np.array([[2.0, 0.0]]), np.zeros((1, 2, 1)))
+    outputs = Outputs(np.array([[1.0, 5.0]]), np.array([[2.0, 0.0]]))
     assert outputs.rank_by(any_label=False).tolist() == [[2.0, 0.0]]
     assert outputs.rank_by(any_label=True).tolist() == [[1.5, 2.5]]
     x, labels = table(), free()

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-import torch
 
-from soel.detect.incontext import ops, predictor
 from soel.detect.incontext.ops import softmax
 from soel.detect.incontext.predictor import Context, EncodedContext, LabelledView, Predictor
 from soel.detect.incontext.row_features import FAR, add_extra_distances
@@ -71,8 +66,6 @@ def test_rows_of_the_context_keep_the_scores_that_it_has(narrow: Predictor, monk
     np.testing.assert_allclose(
         narrow.logits(table()[order]), narrow.views[0].logits(narrow.views[0].outputs)[order], atol=1e-6
     )
-    assert narrow.states(table()[order]).shape[0] == 4
-    np.testing.assert_array_equal(narrow.states(table()[[7]]), narrow.states(table()[order])[[0]])
 
 
 def test_known_and_new_rows_can_come_mixed(narrow: Predictor) -> None:
@@ -147,39 +140,6 @@ def test_a_changed_row_does_not_look_at_its_origin_beyond_the_sample() -> None:
     assert far.distances.shape == (2, 1, 1, 43)
     assert (far.distances[..., 40] == FAR).all()
     assert (far.distances[..., 41:] < 10).all()
-
-
-def test_many_rows_are_looked_at_by_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Torch's CPU stands for the GPU here: the same path, and the same scores to 1e-4."""
-    x, labels = table(300, 5), free(300)
-    labels[[0, 1, 2, 3, 298, 299]] = [1, 0, 0, 1, 0, 0]
-    new, places = table(50, 5, seed=1), []
-    wanted = read(x, labels, n_beyond=2).logits(new), read(x, labels, n_beyond=2).states(new)
-
-    def find_gpu() -> torch.device:
-        places.append("looked for")
-        return torch.device("cpu")
-
-    monkeypatch.setattr(ops, "find_gpu", find_gpu)
-    np.testing.assert_array_equal(read(x, labels, n_beyond=2).logits(new), wanted[0])
-    assert not places, "fewer rows than are worth it"
-    monkeypatch.setattr(ops, "GPU_ROWS", 50)
-    monkeypatch.setattr(predictor, "GPU_BLOCK_ROWS", 30)
-    with_gpu = read(x, labels, n_beyond=2)
-    np.testing.assert_allclose(with_gpu.logits(new), wanted[0], atol=1e-4)
-    np.testing.assert_allclose(with_gpu.states(new), wanted[1], atol=1e-3)
-    assert places == ["looked for"] * 2
-    assert isinstance(with_gpu.views[0]._on(torch.device("cpu"))[1], torch.Tensor)
-
-
-def test_a_machine_without_the_driver_of_a_gpu_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(ops, "DRIVERS", (tmp_path / "none",))
-    monkeypatch.setitem(sys.modules, "torch", None)  # it would not even be imported
-    ops.find_gpu.cache_clear()
-    try:
-        assert ops.device_for(10**9) is None
-    finally:
-        ops.find_gpu.cache_clear()
 
 
 def test_a_wide_row_that_differs_from_itself_by_rounding_has_a_score() -> None:

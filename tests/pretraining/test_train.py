@@ -81,7 +81,7 @@ def test_rows_with_a_label_count_a_tenth_and_others_fully() -> None:
         """Of a network that is sure, and wrong, about one normal row."""
         said = torch.zeros(1, 10)
         said[0, row] = 4.0
-        outputs = Outputs(said, said, torch.zeros(1, 10, 1), torch.zeros(1, N_SHARE_BINS))
+        outputs = Outputs(said, said, torch.zeros(1, N_SHARE_BINS))
         return float(train.loss_of(outputs, truth, labels))
 
     even = math.log(2)

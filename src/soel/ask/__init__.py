@@ -17,7 +17,6 @@ STRATEGIES = Registry(
         "margin-diverse": "soel.ask.by_distance:MarginDiverse",
         "k-center": "soel.ask.by_distance:KCenter",
         "medoids": "soel.ask.by_group:Medoids",
-        "k-means-parallel": "soel.ask.by_group:KMeansParallel",
     },
 )
 

@@ -175,10 +175,6 @@ class Pretrained(Detector):
         """The probability (n,) of being an anomaly, by the network."""
         return _probabilities(self._with_labels.log_odds(self._ordered(x)))
 
-    def embed(self, x: Floats) -> Floats:
-        """The network's last states (n, w)."""
-        return self._with_labels.states(self._ordered(x))
-
     def space(self, x: Floats) -> Floats:
         """Rows as standardised points (n, p), every value within +-CLIP."""
         return self._encoded.points(self._ordered(x))

@@ -27,8 +27,8 @@ index a linear layer with its bias, MLP(x) = W GELU(W LN x) where nothing else i
 
 5. (logit, log odds)_i = MLP(x_i); the pool's share of anomalies is MLP([mean_k LN x_k, pool features]) over bins.
 
-Neither the order of the columns nor that of the rows plays a part. The same code runs with numpy (inference on a CPU)
-and torch (on a GPU, and in training, where `pretraining.module` holds the parameters).
+Neither the order of the columns nor that of the rows plays a part. The same code runs with numpy (inference) and torch
+(training, where `pretraining.module` holds the parameters).
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ from soel.detect.incontext.ops import Array, ops_of
 from soel.detect.incontext.row_features import PoolStats, RowFeatures
 
 N_SHARE_BINS = 24
-COORDINATE_WIDTHS = (12, 28, 60)  # on a GPU: attention is planned anew for every width, and wants multiples of eight
 LOWEST_SHARE, HIGHEST_SHARE = 0.002, 0.5  # of the bins, equally wide in log odds
 CELL_HEADS = 4
 
@@ -96,7 +95,6 @@ class Outputs:
 
     logits: Array  # (B, n) for ranking: the two kinds of row weighed nearly alike
     chances: Array  # (B, n) log odds of being an anomaly
-    states: Array  # (B, n, w)
     shares: Array | None = None  # (B, N_SHARE_BINS) logits of the pool's share of anomalies, where a pool was read
 
     def rank_by(self, any_label: bool) -> Array:
@@ -113,7 +111,7 @@ class Outputs:
         if len(parts) == 1:
             return parts[0]
         concat = ops_of(parts[0].logits).concat
-        return cls(*(concat([getattr(part, name) for part in parts], 1) for name in ("logits", "chances", "states")))
+        return cls(*(concat([getattr(part, name) for part in parts], 1) for name in ("logits", "chances")))
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,7 @@ class InContextNetwork:
             layers.append(_keys_and_values(layer, x[:, :n_pool], of_keys))
             x = _attend(layer, x, u, layers[-1])
         logits, chances = self.heads(x)
-        outputs = Outputs(logits, chances, x, self.share_of(x[:, :n_pool], about))
+        outputs = Outputs(logits, chances, self.share_of(x[:, :n_pool], about))
         return KeyValueCache(gates, scales, about, layers, tables), outputs
 
     def score_rows(
@@ -207,7 +205,7 @@ class InContextNetwork:
         for layer, keys_and_values in zip(self.layers, cache.layers, strict=True):
             x = attend(layer, x, u, keys_and_values, masked)
         logits, chances = self.heads(x)
-        return Outputs(logits, chances, x)
+        return Outputs(logits, chances)
 
     def _embed(self, cells: Array, columns: Array) -> CellEmbeddings:
         """Equation 1, from features of cells (B, n, d, N_CELL) and of columns (B, d, N_COLUMN)."""
@@ -266,7 +264,7 @@ class InContextNetwork:
         ops, half = ops_of(z), self.shape.n_heads // 2
         scales = ops.floats(scales)
         u = ops.concat([scales[:, :half, None] * z[:, None], scales[:, half:, None] * g[:, None]], 1)
-        return ops.widen(u, COORDINATE_WIDTHS)
+        return ops.widen(u)
 
     def heads(self, states: Array) -> tuple[Array, Array]:
         """Equation 5: logits and log odds (B, n) from the last states."""

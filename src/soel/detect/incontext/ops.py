@@ -1,18 +1,15 @@
-"""The array functions that the network is written with, for numpy, all in float32; `torch_ops` has their twins.
+"""The array functions that the network is written with, for numpy, all in float32.
 
 An `Array` is numpy's or torch's. What both libraries call alike is used as it is (operators, `mean`, `clip`,
-`swapaxes`, indices); these modules hold what differs. `ops_of(x)` is the module for an array: numpy on a CPU, torch on
-a GPU and in pretraining. torch is imported only where it has been imported already, or where there is a GPU.
+`swapaxes`, indices); this module holds what differs. `ops_of(x)` is the module for an array: this one for numpy, and in
+training `pretraining.torch_ops`, which registers itself for tensors.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from functools import cache
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar
 
@@ -20,13 +17,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from soel.numeric import parallel_map, single_threaded_blas, smallest as nearest_values
-from soel.plugins import is_installed
 
 Array: TypeAlias = Any
 Thing = TypeVar("Thing")
 
-GPU_ROWS = 2000  # fewer rows at once are not worth loading torch and starting a GPU
-DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"))  # what a machine with a GPU has, to be seen without torch
 BLOCK_ROWS = 512  # that one thread computes at once, at most
 WORTH_TWO = 256  # rows from which two threads share the work
 CELLS_AT_ONCE = 4096  # whose embeddings one thread computes at once: they stay in the cache
@@ -38,6 +32,8 @@ ERF_COEFFICIENTS = np.array(
 )
 FARTHEST_SQUARE = np.float32(4.6**2)
 
+OTHERS: dict[type, ModuleType] = {}  # by the type of their arrays
+
 exp, log, sign, stack, where, minimum, concat = np.exp, np.log, np.sign, np.stack, np.where, np.minimum, np.concatenate
 
 
@@ -45,42 +41,7 @@ def ops_of(x: Array) -> ModuleType:
     """The functions for arrays like this one."""
     if isinstance(x, np.ndarray):
         return sys.modules[__name__]
-    from soel.detect.incontext import torch_ops  # here: it loads torch
-
-    return torch_ops
-
-
-@cache
-def find_gpu() -> Any:
-    """The GPU as torch knows it; None, and torch is not loaded, on a machine without one."""
-    if not any(driver.exists() for driver in DRIVERS) or not is_installed("torch"):
-        return None
-    from soel.detect.incontext import torch_ops  # here: it loads torch
-
-    return torch_ops.find_gpu()
-
-
-def device_for(n_rows: int) -> Any:
-    """The GPU for so many rows at once, None for numpy: by the number of rows alone, so that a job has one path."""
-    return find_gpu() if n_rows >= GPU_ROWS else None
-
-
-def move(thing: Thing, device: Any) -> Thing:
-    """The same with all its arrays as tensors on a device: dataclasses, sequences and mappings are gone through."""
-    from soel.detect.incontext import torch_ops  # here: it loads torch
-
-    def moved(part: Any) -> Any:
-        if isinstance(part, np.ndarray):
-            return torch_ops.tensor(part, device)
-        if isinstance(part, Mapping):
-            return {name: moved(each) for name, each in part.items()}
-        if isinstance(part, tuple | list):
-            return type(part)(moved(each) for each in part)
-        if is_dataclass(part) and not isinstance(part, type):
-            return type(part)(**{field.name: moved(getattr(part, field.name)) for field in fields(part)})
-        return part
-
-    return moved(thing)  # type: ignore[no-any-return]
+    return next(module for kind, module in OTHERS.items() if isinstance(x, kind))
 
 
 def in_blocks(compute: Callable[[slice], Any], n_rows: int) -> list[Any]:
@@ -124,11 +85,6 @@ def integers(random: np.random.RandomState, like: Array, high: int, *shape: int)
 def array(values: np.ndarray, like: Array) -> Array:
     """Numpy's values as such an array."""
     return values
-
-
-def numpy(x: Array) -> np.ndarray:
-    """As numpy's array."""
-    return np.asarray(x)
 
 
 def arange(size: int, like: Array) -> Array:
@@ -361,6 +317,6 @@ def gate(cells: Array, gates: Array) -> Array:
     return sums
 
 
-def widen(coordinates: Array, widths: Sequence[int]) -> Array:
+def widen(coordinates: Array) -> Array:
     """Coordinates (..., p) as wide as attention on a GPU wants them: here as they are."""
     return coordinates

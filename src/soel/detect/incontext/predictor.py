@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from soel.detect.incontext import ops
 from soel.detect.incontext.network import CellEmbeddings, InContextNetwork, KeyValueCache, Outputs
-from soel.detect.incontext.ops import Array, device_for, move, ops_of, softmax
+from soel.detect.incontext.ops import softmax
 from soel.detect.incontext.row_features import CLIP, Origin, PoolStats, RowFeatures, add_extra_distances
 from soel.detect.incontext.samples import MOST_GROUPS, keys
 from soel.detect.incontext.weights import VERSION, trained_network
@@ -18,7 +18,7 @@ from soel.detect.remember import remember
 from soel.numeric import single_threaded_blas
 from soel.types import UNLABELLED, Booleans, Floats, Labels
 
-BLOCK_ROWS, GPU_BLOCK_ROWS = 1000, 8192
+BLOCK_ROWS = 1000
 FEWEST_FREE = 10  # unlabelled rows from which the unit of scores can be told
 
 
@@ -44,7 +44,7 @@ class Context:
 
 @dataclass(frozen=True)
 class EncodedPool:
-    """What the network needs of a context before any label, on one device."""
+    """What the network needs of a context before any label."""
 
     network: InContextNetwork
     stats: PoolStats
@@ -71,30 +71,17 @@ class View:
         self.encoded = encode_sample(sample, context.seed, context.weights)
         if len(beyond):
             self.encoded = _append(self.encoded, beyond[None])
-        self._moved: tuple[Any, EncodedPool] | None = None
 
-    def on(self, device: Any) -> EncodedPool:
-        """What is known of the context on a device; None is this CPU."""
-        if device is None:
-            return self.encoded
-        if self._moved is None or self._moved[0] != device:
-            self._moved = device, move(self.encoded, device)
-        return self._moved[1]
-
-    def describe(
-        self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None, device: Any = None
-    ) -> list[Described]:
+    def describe(self, x: Floats, sources: Floats | None = None, same: Booleans | None = None) -> list[Described]:
         """Rows (n, d) in blocks. sources: (n, s, d) rows they were composed of; same: (n, s, m) where these are in the
         context, which is read without them.
         """
-        known = self.on(device)
+        known = self.encoded
         rows, origins, apart = self.narrow(x)[None], None, None
         if sources is not None and same is not None:
             narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
             origins = Origin(narrow[None], same[:, :, : known.stats.z.shape[1]])
             apart = np.asarray(same.any(axis=1))
-        if device is not None:
-            rows, origins, apart = move((rows, origins, apart), device)
 
         def describe_block(block: slice) -> Described:
             origin, masked = (None, None) if origins is None or apart is None else (origins.part(block), apart[block])
@@ -102,8 +89,7 @@ class View:
             cells = known.network.embed_cells(described, known.stats.columns)
             return Described(add_extra_distances(known.stats, known.rows, described, masked), cells, masked)
 
-        blocks: list[Described] = ops_of(rows).in_blocks(describe_block, len(x))
-        return blocks
+        return ops.in_blocks(describe_block, len(x))
 
     def narrow(self, x: Floats) -> Floats:
         """Rows (n, d) as this view has them."""
@@ -115,7 +101,6 @@ class LabelledView:
 
     def __init__(self, view: View, labels: Labels) -> None:
         self.view, self.labels = view, labels.astype(np.int64)[None]
-        self._moved: tuple[Any, KeyValueCache, Array] | None = None
 
     @cached_property
     def _after_labels(self) -> tuple[KeyValueCache, Outputs]:
@@ -133,27 +118,15 @@ class LabelledView:
         """Mean and spread of the scores over the rows without a label, where these are enough."""
         return unit_over(self._rank(self.outputs), self.labels[0] == UNLABELLED)
 
-    def read(self, blocks: Sequence[Described], device: Any = None) -> Outputs:
-        """The outputs for rows that were described on this device."""
-        known, (cache, labels) = self.view.on(device), self._on(device)
-        ops = ops_of(known.stats.z)
+    def read(self, blocks: Sequence[Described]) -> Outputs:
+        """The outputs for rows that were described by the view."""
+        known, cache = self.view.encoded, self._after_labels[0]
 
         def read_block(each: Described) -> Outputs:
             network = known.network
-            return network.score_rows(known.stats, known.rows, labels, cache, each.rows, each.cells, each.masked)
+            return network.score_rows(known.stats, known.rows, self.labels, cache, each.rows, each.cells, each.masked)
 
-        outputs = Outputs.joined(ops.each(read_block, blocks))
-        return Outputs(*(ops.numpy(part) for part in (outputs.logits, outputs.chances, outputs.states)))
-
-    def _on(self, device: Any) -> tuple[KeyValueCache, Array]:
-        """The cache and the labels on a device, where the context is read again: keys and values differ in form."""
-        if device is None:
-            return self._after_labels[0], self.labels
-        if self._moved is None or self._moved[0] != device:
-            known, labels = self.view.on(device), move(self.labels, device)
-            cache, _ = known.network.encode_pool(known.stats, known.rows, known.cells, labels)
-            self._moved = device, cache, labels
-        return self._moved[1], self._moved[2]
+        return Outputs.joined(ops.each(read_block, blocks))
 
     def logits(self, outputs: Outputs) -> Floats:
         """Scores (n,) in units of their spread over the context."""
@@ -203,11 +176,9 @@ class EncodedContext:
             known = np.add.reduceat(context[order], first, axis=0) / counts.reshape(-1, *[1] * (context.ndim - 1))
             values.append(np.empty((len(x), *context.shape[1:]), np.float64))
             values[-1][is_own] = known[at[is_own]]
-        device = device_for(len(others))
-        step = BLOCK_ROWS if device is None else GPU_BLOCK_ROWS
-        for start in range(0, len(others), step):
-            rows = others[start : start + step]
-            each = [self._read(number, predictors, of, device, x[rows]) for number in range(len(self.views))]
+        for start in range(0, len(others), BLOCK_ROWS):
+            rows = others[start : start + BLOCK_ROWS]
+            each = [self._read(number, predictors, of, x[rows]) for number in range(len(self.views))]
             for found, said in zip(values, zip(*each, strict=True), strict=True):
                 found[rows] = self.mean(said)
         return values
@@ -222,7 +193,7 @@ class EncodedContext:
             n_left = n_sample - same[:, :, :n_sample].sum(axis=(1, 2)).max(initial=0)
             apart = (sources[rows], same) if same.any() and n_left else (None, None)
             each = [
-                self._read(number, predictors, LabelledView.logits, None, x[rows], *apart)
+                self._read(number, predictors, LabelledView.logits, x[rows], *apart)
                 for number in range(len(self.views))
             ]
             for found, said in zip(values, zip(*each, strict=True), strict=True):
@@ -234,15 +205,14 @@ class EncodedContext:
         number: int,
         predictors: Sequence[Predictor],
         of: Part,
-        device: Any,
         x: Floats,
         sources: Floats | None = None,
         same: Booleans | None = None,
     ) -> list[Floats]:
         """What each predictor says by one view."""
-        described = self.views[number].describe(x, sources, same, device)
+        described = self.views[number].describe(x, sources, same)
         views = [predictor.views[number] for predictor in predictors]
-        return [of(view, view.read(described, device)) for view in views]
+        return [of(view, view.read(described)) for view in views]
 
     def find(self, sources: Floats) -> np.ndarray:
         """Where (n, s, m) in the context rows (n, s, d) are.
@@ -276,10 +246,6 @@ class Predictor:
     def log_odds(self, x: Floats) -> Floats:
         """Log odds (n,) of being an anomaly."""
         return self.context.outputs([self], x, lambda _, outputs: outputs.chances[0])[0]
-
-    def states(self, x: Floats) -> Floats:
-        """Last states (n, w)."""
-        return self.context.outputs([self], x, lambda _, outputs: outputs.states[0])[0]
 
     def shares(self) -> Floats:
         """The probability (b,) of each bin of shares."""

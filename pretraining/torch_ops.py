@@ -1,27 +1,21 @@
-"""The functions of `ops` for torch's tensors, on a GPU and in pretraining; what each does is said there."""
+"""The functions of `soel.detect.incontext.ops` for torch's tensors; what each does is said there."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from soel.deep import F, Tensor, torch
+from soel.detect.incontext import ops
 
+COORDINATE_WIDTHS = (12, 28, 60)  # on a GPU: attention is planned anew for every width, and wants multiples of eight
 MOST_AT_ONCE = 60_000  # rows whose cells attend to one another in one call: a GPU takes 65,535
 
 exp, log, sign, stack, where, minimum = torch.exp, torch.log, torch.sign, torch.stack, torch.where, torch.minimum
 concat, gelu = torch.cat, F.gelu
-
-
-def find_gpu() -> torch.device | None:
-    return torch.device("cuda") if torch.cuda.is_available() else None
-
-
-def tensor(values: np.ndarray, device: torch.device) -> Tensor:
-    """Numpy's values on a device."""
-    return torch.from_numpy(np.ascontiguousarray(values)).to(device)
 
 
 def in_blocks(compute: Callable[[slice], Any], n_rows: int) -> list[Any]:
@@ -46,10 +40,6 @@ def integers(random: torch.Generator, like: Tensor, high: int, *shape: int) -> T
 
 def array(values: np.ndarray, like: Tensor) -> Tensor:
     return torch.from_numpy(values).to(like.device)
-
-
-def numpy(x: Tensor) -> np.ndarray:
-    return x.detach().cpu().numpy()
 
 
 def arange(size: int, like: Tensor) -> Tensor:
@@ -179,10 +169,13 @@ def gate(cells: Tensor, gates: Tensor) -> Tensor:
     return torch.einsum("bndc,bdgc->bngc", cells, gates)
 
 
-def widen(coordinates: Tensor, widths: Sequence[int]) -> Tensor:
+def widen(coordinates: Tensor) -> Tensor:
     """On a GPU of one of these widths, or four less than a multiple of eight."""
     width = coordinates.shape[-1]
     if not coordinates.is_cuda:
         return coordinates
-    fits = next((size for size in widths if width <= size), width + (4 - width) % 8)
+    fits = next((size for size in COORDINATE_WIDTHS if width <= size), width + (4 - width) % 8)
     return F.pad(coordinates, (0, fits - width))
+
+
+ops.OTHERS[Tensor] = sys.modules[__name__]
