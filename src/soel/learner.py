@@ -19,7 +19,7 @@ from soel.ask.base import Need, Strategy
 from soel.ask.portions import Portion, plan_draws, spread_over_time, visible_rows
 from soel.assess import ESTIMATORS
 from soel.assess.calibration import calibrate
-from soel.assess.share import rate_among_unlabelled
+from soel.assess.share import leave_out, rate_among_unlabelled
 from soel.assess.threshold import EstimatedCount, ThresholdRule
 from soel.detect import DETECTORS
 from soel.detect.base import Detector, PlaceDetector
@@ -165,8 +165,8 @@ class Learner:
         """The same model with its threshold set by another rule over the pool."""
         scores = self._scores(fitted, pool)
         probabilities = fitted.calibration.probabilities(scores)
-        labels = fitted.pool_labels if len(fitted.pool_labels) == len(scores) else None
-        cut = rule.cut(scores, fitted.estimate.value, probabilities, fitted.reference, labels)
+        labels = fitted.pool_labels[pool.fair] if len(fitted.pool_labels) == len(scores) else None
+        cut = rule.cut(scores[pool.fair], fitted.estimate.value, probabilities[pool.fair], fitted.reference, labels)
         return replace(fitted, threshold=cut, pool_scores=scores)
 
     def new_model(self, n_features: int, n_members: int | None = None) -> Model:
@@ -345,12 +345,13 @@ class Learner:
         patches = self._fit_patches(pool, labels, estimate.value, float(scores.std()))
         blend = replace(blend, patches=patches)
         scores = _add_patches(blend, scores, pool)
-        calibration = calibrate(scores, labels, estimate.value, chances=_chances(blend))
+        fair, estimate = pool.fair, leave_out(estimate, labels, ~pool.fair)
+        calibration = calibrate(scores[fair], labels[fair], estimate.value, chances=_chances(blend))
         chances = calibration.probabilities(scores)
         suspected = None if estimate.method == "assumed" else chances
         refit = partial(self._fit_detector, share=estimate.value)
         reference = reference_scores(blend, scores, pool, labels, suspected, refit, self.seed)
-        cut = self.threshold.cut(scores, estimate.value, chances, reference, labels)
+        cut = self.threshold.cut(scores[fair], estimate.value, chances[fair], reference, labels[fair])
         return Fitted(
             **vars(blend),
             estimate=estimate,

@@ -268,12 +268,14 @@ def reference_scores(
     fit: the blend's detector, from rows and their labels.
     """
     scores = scores + OPTIMISM * blend.network_weight
-    detector, kept = blend.detector, labels != ANOMALY
+    detector, kept, fair = blend.detector, (labels != ANOMALY) & pool.fair, pool.fair
     if detector is not None and detector.leaves_out:
         answered = np.flatnonzero(labels != UNLABELLED)
         labelled = pool.rows[answered]
         scores[answered] += detector.score_unlabelled(labelled) - detector.score(labelled)
-        return Reference.of(scores[kept]) if suspected is None else Reference(scores, weigh(labels, suspected))
+        if suspected is None:
+            return Reference.of(scores[kept])
+        return Reference(scores[fair], weigh(labels[fair], suspected[fair]))
     if detector is None or len(pool) > LARGE:
         return Reference.of(scores[kept])
     rows, held_out = score_held_out(fit, pool.rows, labels, seed)

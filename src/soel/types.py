@@ -88,6 +88,8 @@ class Pool:
     where they are many. None where the rows are no pictures, or only the whole picture matters.
     marked: (N, P), the places that experts pointed at; None where nobody did.
     moments: (N, 2), the number of its clip and the second of each frame; None where rows are no frames.
+    selected: (N,), rows that joined the pool because of their scores, labelled ones: they teach, and say nothing of how
+    many anomalies there are. None where all are a sample of the data.
     """
 
     rows: Floats
@@ -96,9 +98,15 @@ class Pool:
     patches: Floats | None = None
     marked: Booleans | None = None
     moments: Floats | None = None
+    selected: Booleans | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def fair(self) -> Booleans:
+        """Rows (N,) that are a sample of the data."""
+        return np.ones(len(self), bool) if self.selected is None else ~self.selected
 
     @property
     def n_features(self) -> int:

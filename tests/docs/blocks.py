@@ -69,7 +69,8 @@ def run_command(words: list[str]) -> None:
     if words[0] == "tell":
         fill_in(Path(words[2]))
     code = main(words)
-    assert code == 0, f"`soel {shlex.join(words)}` ended with {code}"
+    usual = (0, 3, 4) if words[0] == "watch" else (0,)  # its verdict is its code
+    assert code in usual, f"`soel {shlex.join(words)}` ended with {code}"
 
 
 def fill_in(sheet: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from scipy.special import expit, logit
 
 from soel.errors import ConfigError
 from soel.numeric import cell_sizes, squares_to
-from soel.types import ANOMALY, Estimate, Evidence, Floats
+from soel.types import ANOMALY, Estimate, Evidence, Floats, Labels
 
 COVERAGE = 0.8
 SMALLEST = 2e-4  # share whose log-odds are looked at
@@ -51,6 +52,17 @@ def rate_among_unlabelled(contamination: float, n_rows: int, n_labelled: int, n_
     if n_rows == n_labelled:
         return 0.0
     return float(np.clip((contamination * n_rows - n_anomalies) / (n_rows - n_labelled), 0, 0.5))
+
+
+def leave_out(estimate: Estimate, labels: Labels, selected: np.ndarray) -> Estimate:
+    """The share among the other rows of a pool, of which some (N,) labelled ones were selected by their scores."""
+    n_rows, n_left = len(labels), int((~selected).sum())
+    if n_left == n_rows or not n_left:
+        return estimate
+    n_found = int((labels[selected] == ANOMALY).sum())
+    shares = np.array([estimate.low, estimate.value, estimate.high])
+    low, value, high = np.clip((shares * n_rows - n_found) / n_left, 0, 1).tolist()
+    return replace(estimate, low=low, value=value, high=high)
 
 
 def widen(value: float, low: float, high: float, least: float, most: float) -> tuple[float, float]:

@@ -23,6 +23,8 @@ class Exit(IntEnum):
     BUG = 1
     REFUSED = 2  # with a message
     DAMAGED = 3  # `check`: a file or an event is not what it was
+    ALARMS = 3  # `watch`: there is something to look at
+    STALE = 4  # `watch`: the data are no longer like those that the model learnt from
     DRIFTED = 5  # `score --fail-on-drift`: the scores are written, but the rows are not like the pool
     INCOMPLETE = 6  # `score`: some pictures cannot be read; the scores of all others are written
     EMPTY = 7  # `score --data`: a header without rows; nothing is written

@@ -33,7 +33,7 @@ VERBS = {  # in groups, each with the module that has it: only that of the verb 
         "status": "soel.cli.status",
         "demo": "soel.cli.init_demo",
     },
-    "unattended": {"serve": "soel.cli.serve"},
+    "unattended": {"watch": "soel.cli.watch", "models": "soel.cli.watch", "serve": "soel.cli.serve"},
     "data": dict.fromkeys(("add", "remove", "import", "export", "check", "set"), "soel.cli.manage"),
     "team": dict.fromkeys(("decide", "assign"), "soel.cli.manage"),
     "research": {"reproduce": "soel_paper.verbs"},
@@ -41,7 +41,6 @@ VERBS = {  # in groups, each with the module that has it: only that of the verb 
 ELSEWHERE = {
     "train": "`soel fit DIR` learns from the answers",
     "predict": "`soel score DIR --data FILE` scores rows",
-    "models": "`soel status DIR` names the model of the last fit; all of them are in DIR/models",
 }
 
 

@@ -25,6 +25,8 @@ KINDS = (
     "pool",
     "describe",
     "assign",
+    "watch",
+    "promote",
 )
 
 

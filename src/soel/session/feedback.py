@@ -16,6 +16,7 @@ from pathlib import Path
 
 from soel.errors import UnknownItemError
 from soel.files import explain, hold_lock
+from soel.session.alarms import find_kept
 from soel.session.answers import Answer
 from soel.session.folder import SessionFolder
 from soel.session.growth import add_data
@@ -86,6 +87,7 @@ def record_feedback(session: Session, answers: Sequence[tuple[str, Answer]]) -> 
     """
     before, known = session.state, frozenset(session.ids)
     outside = {answer.item for _, answer in answers} - known
+    outside -= find_kept(session.folder, before.nights, outside)  # rows that were watched are kept already
     kept = find_alarms(session.folder, outside) if outside else {}
     rows = {item: before.waiting.get(item) or (kept[item].row if item in kept else None) for item in outside}
     removed = [item for item in outside if rows[item] is None or item in before.gone - before.waiting.keys()]

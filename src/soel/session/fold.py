@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from soel.errors import LabelError, SessionError
 from soel.records import read_body
+from soel.session.alarms import Night
 from soel.session.answers import Answered, Decision, Vote, settle, verdict_of
 from soel.session.events import ANSWER_KINDS, SELF, Event
 from soel.session.leases import Lease, is_free
@@ -64,6 +65,8 @@ class Folding:
         self._warm_up: ModelRef | None = None
         self._estimate: tuple[Estimate | None, str] = (None, "")  # and its time
         self._fits: list[Fit] = []
+        self._current = -1  # the fit that scores
+        self._nights: list[Night] = []
         self._pools: list[PoolRef] = [FIRST]
         self._gone: frozenset[str] = frozenset()
         self._waiting: dict[str, Mapping[str, Any]] = {}  # rows that were answered and are in no pool yet
@@ -93,6 +96,8 @@ class Folding:
             "budget": self._extend,
             "describe": self._describe,
             "maps": self._maps,
+            "watch": self._watch,
+            "promote": self._promote,
         }
 
     def add(self, events: Iterable[Event]) -> None:
@@ -129,6 +134,8 @@ class Folding:
                 estimate=self._estimate[0],
                 estimated_at=self._estimate[1],
                 fits=tuple(self._fits),
+                current=self._current,
+                nights=tuple(self._nights),
                 answers_per_item=self._per_item,
                 leases={item: tuple(held.values()) for item, held in self._leases.items()},
                 written_notes=self._there({item: tuple(notes.values()) for item, notes in self._notes.items()}),
@@ -144,6 +151,7 @@ class Folding:
                 marks=self._there({item: tuple(marks.values()) for item, marks in self._marks.items() if marks}),
                 maps_wait=self._maps_wait,
                 waiting=dict(self._waiting),
+                adopted=frozenset(self._adopted),
             )
         return self._state
 
@@ -299,6 +307,18 @@ class Folding:
     def _fit(self, event: Event) -> None:
         fit = read_body(Fit, event.body, n_rounds=len(self._rounds), at=event.at)
         self._fits.append(replace(fit, pool=pool_at(self._pools, fit.after)[-1].number))
+        if fit.comparison is None:
+            self._current = len(self._fits) - 1
+
+    def _promote(self, event: Event) -> None:
+        """Let an earlier fit, or a candidate, score from now on."""
+        number = int(event.body["fit"])
+        if not 1 <= number <= len(self._fits):
+            raise ValueError(f"there is no fit {number}")
+        self._current = number - 1
+
+    def _watch(self, event: Event) -> None:
+        self._nights.append(read_body(Night, event.body, at=event.at))
 
     def _extend(self, event: Event) -> None:
         self._budget += int(event.body["more"])

@@ -17,8 +17,9 @@ from soel.checks import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.files import hold_lock, write_whole
 from soel.records import body_of
+from soel.session.alarms import Night, find_kept
 from soel.session.answers import Answer, as_answers, decision_on, read_verdict, verdict_of
-from soel.session.events import ANSWER_KINDS, Event, Store
+from soel.session.events import ANSWER_KINDS, SELF, Event, Store
 from soel.session.fold import Folding
 from soel.session.folder import SessionFolder, write_pool
 from soel.session.leases import new_lease, turn_of
@@ -330,10 +331,18 @@ class Labelling:
         if self._known[0] != len(place.pools):
             self._known = (len(place.pools), frozenset(place.ids))
         unknown = [item for item in items if item not in self._known[1]]
+        if unknown and self.state.nights:
+            kept = find_kept(place, self.state.nights, unknown)
+            unknown = [item for item in unknown if item not in kept]
         if unknown:
             raise UnknownItemError(
                 f"This session has no item {name_some(unknown)}; nothing was stored. {self._advice_on_ids()}"
             )
+
+    def store_night(self, night: Night) -> Night:
+        """Store what a look at new data found; returned with its time."""
+        (event,) = self._append([Event("watch", SELF, body=body_of(night))])
+        return replace(night, at=event.at)
 
     def _advice_on_ids(self) -> str:
         place = self.folder

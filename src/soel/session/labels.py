@@ -155,6 +155,8 @@ def import_labels(session: Session, path: Path, who: str | None = None) -> TellR
     path, before = Path(path), session.state
     with naming(path.name):
         rows = _read_rows(path)
+        if rows and "alarm_id" in rows[0]:
+            return _store_watched(session, rows, who)
         if rows and rows[0].keys() >= SCORED:
             told = _store_scored(session, rows, who)
         else:
@@ -164,9 +166,19 @@ def import_labels(session: Session, path: Path, who: str | None = None) -> TellR
 
 
 def is_scored(path: Path) -> bool:
-    """Whether `score` wrote a file."""
+    """Whether `score` or `watch` wrote a file."""
     rows = _read_rows(path)
-    return rows is not None and len(rows) > 0 and rows[0].keys() >= SCORED
+    return rows is not None and len(rows) > 0 and (rows[0].keys() >= SCORED or "alarm_id" in rows[0])
+
+
+def _store_watched(session: Session, rows: Sequence[Mapping[str, str]], who: str | None) -> TellResult:
+    """The labels of rows that were watched; those without one wait on."""
+    from soel.session.feedback import record_feedback
+
+    filled = [row for row in rows if row.get("label", "").strip()]
+    answers = [Answer(row["alarm_id"], read_verdict(row["label"]), row.get("note") or None) for row in filled]
+    names = [who or row.get("who", "").strip() or "expert" for row in filled]
+    return record_feedback(session, list(zip(names, answers, strict=True)))
 
 
 def _signed(events: Sequence[Event], who: str | None) -> list[Event]:

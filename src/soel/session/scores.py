@@ -92,6 +92,16 @@ def make_scorer(session: Session, threshold: str | None = None) -> Scorer:
     return Scorer(model, ref.fingerprint, session.pool_scores(model), rule)
 
 
+def explain_rows(session: Session, scorer: Scorer, frame: Frame, features: Floats) -> list[tuple[str, str]]:
+    """Of each of these new rows the column that its reason begins with, and the reason in a sentence.
+
+    features: (n, d) that they were encoded to.
+    """
+    explainer = _make_explainer(session, scorer, len(session.ids))
+    said = explainer.tabulate(frame, features, [""] * len(features))
+    return [(column or "", why or "") for column, why in zip(said["why_1"], said["why"], strict=True)]
+
+
 def name_items(session: Session) -> Names:
     """What the session's own items are called, in row order."""
     media, id_column = open_media(session.folder), session.config.id_column

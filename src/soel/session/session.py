@@ -17,6 +17,7 @@ from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.records import body_of
 from soel.scoring.score import Scorer, Scores
+from soel.session.alarms import find_selected
 from soel.session.check_rounds import USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.config import SessionConfig
 from soel.session.draw import (
@@ -43,7 +44,7 @@ from soel.session.marks import marked_places
 from soel.session.people import Agreement, measure_agreement
 from soel.session.rounds import SPOT_CHECK, ModelRef, PoolRecord, Round, load_record, save_record
 from soel.session.standing import AskResult, FitResult, Status
-from soel.session.state import Fit, SessionState
+from soel.session.state import Comparison, Fit, SessionState
 from soel.session.stopping import StoppingAdvice, measure_advice
 from soel.session.why import Landscape, Why
 from soel.settings import Profile
@@ -167,7 +168,8 @@ class Session(Labelling):
         kind = Profile.from_json(self.config.settings).kind
         assert kind is not None  # a session's profile is settled when it is created
         marked = None if known is None else self._find_marks(place, known)
-        return Pool(rows, kind, place.identity, place.patches, marked, place.moments)
+        selected = None if known is None else find_selected(place, known.nights, known.adopted)
+        return Pool(rows, kind, place.identity, place.patches, marked, place.moments, selected)
 
     def _find_marks(self, place: SessionFolder, known: SessionState) -> Booleans | None:
         """Which places (N, P) people point at; None where nobody does, or places are not looked at."""
@@ -176,19 +178,31 @@ class Session(Labelling):
         rows = rows_of(place.ids, known.taught_marks)
         return marked_places({row: known.taught_marks[item] for item, row in rows.items()}, len(place.ids), place.grid)
 
-    def fit(self, progress: Progress | None = None) -> FitResult:
-        """Estimate the contamination from all rounds, then train anew from the warm-up."""
+    def fit(self, progress: Progress | None = None, comparison: Comparison | None = None) -> FitResult:
+        """Estimate the contamination from all rounds, then train anew from the warm-up.
+
+        comparison: of a candidate with the model that scores, which stays until the candidate is promoted.
+        """
         state = self.state
         place = self.folder_with(state.pools)
         _, warm = self._warm(state, progress)
-        labels = label_vector(state, place.ids)
-        model = self.learner.learn(warm, self.pool_in(place, state), self.evidence(state), labels, progress)
+        labels, pool = label_vector(state, place.ids), self.pool_in(place, state)
+        told = self.evidence(state)
+        if pool.selected is not None:  # rounds of an earlier pool do not know what joined it
+            told = self.learner.evidence(warm, pool, labels)
+        model = self.learner.learn(warm, pool, told, labels, progress)
         ref = self._save_model(place, f"fit-{len(state.rounds):04d}", model)
         advice, known = self._measure_advice(state, model.pool_scores), state.last_event
-        fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice)
+        fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice, comparison)
         estimate = Event("estimate", SELF, body={"estimate": body_of(model.estimate), "after": known})
         self._append([estimate, Event("fit", SELF, body=body_of(fit))])
         return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
+
+    def promote(self, number: int, who: str = "owner") -> None:
+        """Let the fit of this number, from 1, score from now on: a candidate, or an earlier one to go back to."""
+        if not 1 <= number <= len(self.state.fits):
+            raise SessionError(f"There is no model {number}; there are {len(self.state.fits)}. See `soel models DIR`.")
+        self._append([Event("promote", who, body={"fit": number})])
 
     def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> Scores:
         """Scores, ranks and alarms of new rows (n, d) with their ids, or of the pool, by the last fit."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from soel.assess.conformal import FitFigures
 from soel.records import BESIDE, body_of
+from soel.session.alarms import Night
 from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
 from soel.session.marks import Mark
@@ -38,6 +39,28 @@ class Undoable:
     number: int
 
 
+WORSE = 0.02  # AUROC on held-out labels by which a candidate may be below the current model
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """AUROC of the current model and of candidates on `n_labels` labels that neither has learnt from.
+
+    Both are None where these labels are all of one kind.
+    """
+
+    n_labels: int
+    current: float | None
+    candidate: float | None
+
+    @property
+    def is_promoted(self) -> bool:
+        """Whether the candidate takes over: it has learnt from more, so it does unless it is clearly worse."""
+        if self.current is None or self.candidate is None:
+            return True
+        return self.candidate >= self.current - WORSE
+
+
 @dataclass(frozen=True)
 class Fit:
     """A finished fit.
@@ -46,6 +69,7 @@ class Fit:
     figures: what it says of the pool, roughly.
     after: the number of the last event that was known when it began.
     advice: what was measured on the way about when to stop; None where nothing could be compared.
+    comparison: of a candidate with the model that scored then.
     n_rounds: how many rounds were drawn until then. pool: the number of the pool it saw.
     at: the time of its event.
     """
@@ -56,6 +80,7 @@ class Fit:
     figures: FitFigures
     after: int
     advice: StoppingAdvice | None = None
+    comparison: Comparison | None = None
     n_rounds: int = field(default=0, metadata=BESIDE)
     pool: int = field(default=1, metadata=BESIDE)
     at: str = field(default="", metadata=BESIDE)
@@ -66,7 +91,8 @@ class SessionState:
     """Everything that follows from the events.
 
     undoable: the answer that each annotator can take back.
-    estimate, estimated_at: the share of anomalies by the last fit, and when.
+    estimate, estimated_at: the share of anomalies by the last fit, and when. current: the position of the fit that
+    scores, -1 before the first one. nights: the inputs that were watched.
     answers_per_item: how many annotators are to label each item.
     last_event, last_at: number and time of the newest event. last_answer: of the newest answer, undo or decision.
     pools: each state of the pool, the one that holds last.
@@ -85,6 +111,8 @@ class SessionState:
     estimate: Estimate | None = None
     estimated_at: str = ""
     fits: tuple[Fit, ...] = ()
+    current: int = -1
+    nights: tuple[Night, ...] = ()
     answers_per_item: int = 1
     leases: Mapping[str, tuple[Lease, ...]] = field(default_factory=dict)
     written_notes: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
@@ -100,6 +128,7 @@ class SessionState:
     marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
     maps_wait: bool = False
     waiting: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    adopted: frozenset[str] = frozenset()
 
     @cached_property
     def labels(self) -> dict[str, Label]:
@@ -124,8 +153,8 @@ class SessionState:
 
     @property
     def fit(self) -> Fit | None:
-        """The last fit."""
-        return self.fits[-1] if self.fits else None
+        """The fit that scores: the last one, or the one that was promoted after it."""
+        return self.fits[self.current] if self.current >= 0 else None
 
     @property
     def pool(self) -> PoolRef:
