@@ -98,17 +98,17 @@ def test_a_question_knows_the_last_answer_without_training(toy: Sample, calls: l
 
 
 def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pytest.MonkeyPatch, toy: Sample) -> None:
-    monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
+    monkeypatch.setattr("soel.learner.SCORED_AGAIN", 40)
     learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), toy.x)
     warm, labels = learner.prepare(pool), toy.labels()
-    rows, suspicion = learner._suspect(warm, pool, labels, None, None, 3, NO_SCORES)
+    rows, scores = learner._query_scores(warm, pool, labels, None, None, 3, NO_SCORES)
     assert 30 <= len(rows) <= 40 + (labels >= 0).sum()
     assert set(np.flatnonzero(labels >= 0)) <= set(rows)
     detector = learner._fit_detector(pool.rows, labels, None)
     assert detector is not None
     ranked = detector.score(toy.x).argsort()[::-1]
     assert set(ranked[:20]) <= set(rows)
-    np.testing.assert_allclose(suspicion, detector.score(toy.x)[rows])
+    np.testing.assert_allclose(scores, detector.score(toy.x)[rows])
     assert learner.propose(warm, pool, labels, 3).rows[0] in rows
 
 

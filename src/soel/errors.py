@@ -113,7 +113,7 @@ class ClusterLostError(SessionError):
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """What is wrong with a file's content is told with the file's name before it; what is about another file is not."""
+    """Name the file in errors about its content; errors about another file pass."""
     try:
         yield
     except SoelError as error:

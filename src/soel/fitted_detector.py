@@ -84,13 +84,12 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """How often a normal row scores as high: (n,). At most `rate` of new normal rows have one of `rate` or less.
 
         It holds where new normal rows are exchangeable with the pool's (where `drift` finds some they are not),
-        anomalies score above normal rows, and the odds that suspected rows are anomalies are at least a fifth of what
-        they seem.
+        anomalies score above normal rows, and the model overstates the odds of anomalies by at most 5x.
         """
         return self._fitted().p_values(self.anomaly_score(X))
 
     def not_sure(self, X: Any) -> np.ndarray:
-        """Which rows (n,) are not sure: their side hangs on where in its interval the share of anomalies lies.
+        """Which rows (n,) are not sure: their class depends on the contamination estimate.
 
         Were the share at the lower end of the 80 % interval, they would be normal; at the upper end, anomalies.
         """

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from soel.networks import Model
     from soel.networks.base import Backbone, UserModule
 
-ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
+ASSUMED = 0.1  # share of anomalies without a label
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
-LOOKED_AT = 1000  # rows of a large pool that the detector looks at closely for one that has heard the last answer
+SCORED_AGAIN = 1000  # rows of a large pool that are scored anew after each answer
 GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
 NO_SCORES: Floats = np.zeros(0)
 
@@ -73,7 +73,7 @@ class Learner:
     contamination: float | None = None
 
     def prepare(self, pool: Pool, progress: Progress | None = None) -> Blend:
-        """What is known before the first label: a network is trained only where something will look at it."""
+        """What is known before the first label: a network is trained only where it is used."""
         return self.warm(pool, self.new_network(pool, progress) if self.starts_with_network else None)
 
     def propose(
@@ -132,7 +132,7 @@ class Learner:
         return self._scores(model, pool), model.embed(pool.rows)
 
     def evidence(self, model: Blend, pool: Pool, labels: Labels) -> list[Evidence]:
-        """Labels that nobody drew in rounds, as one round: the pool is looked at as it is now."""
+        """Labels that were not drawn in rounds, as one round, with the pool as it is now."""
         rows = np.flatnonzero(labels != UNLABELLED)
         if not len(rows):
             return []
@@ -183,7 +183,7 @@ class Learner:
         return TrainedNetwork.measured(model, networks.losses(model, pool.rows)[0])
 
     def warm(self, pool: Pool, network: TrainedNetwork | None) -> Blend:
-        """Before any label a detector speaks alone: a deep score that nobody has corrected takes away from it."""
+        """Before any label the detector scores alone: a network without labels would make it worse."""
         unlabelled = np.full(len(pool), UNLABELLED, np.int8)
         detector = self._fit_detector(pool.rows, unlabelled, None)
         blend = Blend(detector, network, 1.0 if detector is None else 0.0)
@@ -192,11 +192,11 @@ class Learner:
 
     @property
     def starts_with_network(self) -> bool:
-        """Whether anything looks at a network before the first label."""
+        """Whether a network is needed before the first label."""
         return self.profile.schedule.detector is None or Need.GRADIENTS in self.strategy.needs
 
     def uses_network(self, labels: Labels) -> bool:
-        """Whether a network that learns from these labels has a say in the score."""
+        """Whether a network that learns from these labels adds to the score."""
         if self.profile.schedule.detector is None:
             return True
         return self.profile.schedule.deep_weight != 0 and bool((labels != UNLABELLED).any())
@@ -247,7 +247,7 @@ class Learner:
         for_record: bool,
         seen: tuple[Floats, Floats] | None = None,
     ) -> tuple[Floats, Floats, Floats]:
-        """Scores, embeddings, and what takes their place for the strategy; empty where nobody reads them."""
+        """Scores, embeddings, and what takes their place for the strategy; empty where nothing reads them."""
         needs = self.strategy.needs
         scores, embeddings = seen or (np.zeros(0), np.zeros((len(pool), 0)))
         if seen is None and (for_record or ({Need.SCORES, Need.GRADIENTS} & needs and not self.is_sequential)):
@@ -269,8 +269,8 @@ class Learner:
         if self.is_sequential:
             with single_threaded_blas():  # blocks are shared by threads; those of the matrix library would only wait
                 n_wanted = portion.n + portion.n_reserve
-                rows, suspicion = self._suspect(model, pool, labels, share, rows, n_wanted, view.scores)
-            view = PoolView(suspicion, view.embeddings[rows], labels[rows], share)
+                rows, query_scores = self._query_scores(model, pool, labels, share, rows, n_wanted, view.scores)
+            view = PoolView(query_scores, view.embeddings[rows], labels[rows], share)
         elif rows is not None:
             scores = view.scores[rows] if len(view.scores) else view.scores
             view = PoolView(scores, view.embeddings[rows], labels[rows], share)
@@ -278,7 +278,7 @@ class Learner:
         selection = chosen if rows is None else Selection(rows[chosen.rows], chosen.odds)
         return selection if pool.moments is None else spread_over_time(selection, pool.moments, known)
 
-    def _suspect(
+    def _query_scores(
         self,
         model: Blend,
         pool: Pool,
@@ -298,23 +298,23 @@ class Learner:
         before = detector = model.detector
         if (labels != UNLABELLED).any():
             detector = self._fit_detector(pool.rows, labels, share)
-        assert before is not None  # or answers would not be heard
+        assert before is not None  # sequential strategies need one
         assert detector is not None
         looks = model.patches is not None
         scores = self._scores(model, pool) if looks and not len(scores) else scores
-        if len(rows) > LOOKED_AT:
+        if len(rows) > SCORED_AGAIN:
             rough = scores[rows] if looks else detector.rough_score(pool.rows[rows])
             rank = rough.argsort(kind="stable")[::-1]
             is_free = labels[rows] == UNLABELLED
             keep = ~is_free
-            keep[rank[: LOOKED_AT // 2]] = True
+            keep[rank[: SCORED_AGAIN // 2]] = True
             known = detector.find_known(pool.rows[rows])
             # and some of every height: those that are quick to have, if there are any
-            keep[known if len(known) else rank[LOOKED_AT // 2 :: -(-2 * len(rows) // LOOKED_AT)]] = True
+            keep[known if len(known) else rank[SCORED_AGAIN // 2 :: -(-2 * len(rows) // SCORED_AGAIN)]] = True
             keep[rank[is_free[rank]][:n_wanted]] = True
             rows = rows[keep]
-        suspicion = detector.query_score(pool.rows[rows])
-        return rows, suspicion + scores[rows] - before.score(pool.rows[rows]) if looks else suspicion
+        query_scores = detector.query_score(pool.rows[rows])
+        return rows, query_scores + scores[rows] - before.score(pool.rows[rows]) if looks else query_scores
 
     def _scores(self, model: Blend, pool: Pool) -> Floats:
         """Scores (N,) of the pool: those that a fit has kept, or computed."""
@@ -372,8 +372,8 @@ class Learner:
 
 
 def _chances(blend: Blend) -> Chances | None:
-    """What the detector says of rows without a label, where it speaks alone."""
-    if blend.detector is None or blend.listens or blend.patches is not None:
+    """Probabilities by the detector of rows without a label, where it scores alone."""
+    if blend.detector is None or blend.uses_network or blend.patches is not None:
         return None
     return blend.detector.chances()
 

@@ -112,15 +112,15 @@ class Blend:
 
     def _add(self, by_detector: Floats, x: Floats) -> Floats:
         """The detector's scores (n,) with what the network says of the rows."""
-        return np.asarray(by_detector + self.deep_weight * self.trained.score(x)) if self.listens else by_detector
+        return np.asarray(by_detector + self.deep_weight * self.trained.score(x)) if self.uses_network else by_detector
 
     def embed(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances mean something."""
         return self.trained.embed(x) if self.detector is None else self.detector.space(x)
 
     @property
-    def listens(self) -> bool:
-        """Whether the network has a say in the score."""
+    def uses_network(self) -> bool:
+        """Whether the network adds to the score."""
         return self.network is not None and self.deep_weight != 0
 
     @property
@@ -128,7 +128,7 @@ class Blend:
         """How much the network's score, of spread 1, counts in the sum."""
         if self.detector is None:
             return 1.0
-        return self.deep_weight if self.listens else 0.0
+        return self.deep_weight if self.uses_network else 0.0
 
     @property
     def trained(self) -> TrainedNetwork:
@@ -175,7 +175,7 @@ class Fitted(Blend):
 
     @property
     def unsure(self) -> UnsureBand:
-        """Scores of rows whose side hangs on where in its interval the share of anomalies lies."""
+        """Scores of rows whose class depends on the contamination estimate."""
         return UnsureBand.of(self.pool_scores, self.estimate.low, self.estimate.high)
 
 
@@ -248,7 +248,7 @@ MOST_ROWS = 2000  # of a larger pool so many are left out at once, and only they
 OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it was trained on (benchmarks/choices.md)
 # benchmarks/choices.md says how these two were chosen
 DOUBT = 5.0  # the odds that a row is an anomaly may be so many times lower than they seem
-COUNTERWEIGHT = 0.5  # what a labelled anomaly weighs beside a normal row
+COUNTERWEIGHT = 0.5  # weight of a labelled anomaly; a normal row has 1
 LABEL_FOLDS = 5
 FAR_BETTER = 1.5  # times the trust of patches: the whole picture is the better judge (benchmarks/choices.md)
 Fit = Callable[[Floats, Labels], Detector | None]
@@ -262,7 +262,7 @@ def reference_scores(
 
     A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this; one that
     leaves it out by itself is asked what it would say without the row's label, and rows that it suspects weigh less. A
-    network is too dear to be trained again: what it adds is raised by what is usual. Patches are taken as they are.
+    network is too costly to be trained again: its part is raised by OPTIMISM. Patches are taken as they are.
 
     suspected: (N,) probabilities of being an anomaly; None where the share is only assumed, and every row weighs 1.
     fit: the blend's detector, from rows and their labels.
@@ -317,11 +317,11 @@ def _score_part(fit: Fit, rows: Floats, labels: Labels, part: Rows) -> Floats:
 
 
 def weigh_patches(trust: float, rows: Floats, labels: Labels, fit: Fit, seed: int) -> float:
-    """Their own trust; less, by the square, where whole pictures (N, d) foretell withheld labels (N,) far better.
+    """The weight of patches: less, by the square, where whole pictures (N, d) predict held-out labels (N,) far better.
 
     fit: the detector of whole pictures, from rows and their labels. It is fitted only if it could be far better.
     """
-    highest = trust_in(judge_foresight(labels.astype(np.float64), labels))  # of scores that foretell every label
+    highest = trust_in(judge_foresight(labels.astype(np.float64), labels))  # of perfect scores
     if not trust or FAR_BETTER * trust >= highest:
         return trust
     scores = _score_without_labels(rows, labels, fit, seed)
@@ -330,15 +330,15 @@ def weigh_patches(trust: float, rows: Floats, labels: Labels, fit: Fit, seed: in
 
 
 def _score_without_labels(rows: Floats, labels: Labels, fit: Fit, seed: int) -> Floats | None:
-    """Scores (N,) of labelled rows by fits that did not know their labels, a fifth of each kind at a time."""
+    """Cross-validated scores (N,) of labelled rows: LABEL_FOLDS fits, each without the labels of its fold."""
     rng, scores = np.random.default_rng([seed, len(rows)]), np.zeros(len(rows))
     kinds = [rng.permutation(np.flatnonzero(labels == label)) for label in (ANOMALY, NORMAL)]
     for start in range(LABEL_FOLDS):
         fold = np.concatenate([kind[start::LABEL_FOLDS] for kind in kinds])
         if len(fold):
-            told = labels.copy()
-            told[fold] = UNLABELLED
-            detector = fit(rows, told)
+            known = labels.copy()
+            known[fold] = UNLABELLED
+            detector = fit(rows, known)
             if detector is None:
                 return None
             scores[fold] = detector.score(rows[fold])

@@ -82,7 +82,7 @@ def ahead(items: Iterable[Given], depth: int = 2) -> Iterator[Given]:
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Whoever multiplies matrices meanwhile does so in one thread: blocks are computed side by side instead.
+    """Run BLAS in one thread meanwhile: blocks are computed in parallel instead.
 
     The setting is the process's; it is put back when the last of those who wanted it is done.
     """
@@ -94,7 +94,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 class _Limit:
-    """How many want one thread each, and what to put back."""
+    """How many callers are inside, and the limits to restore."""
 
     def __init__(self) -> None:
         self._lock, self._n_inside = Lock(), 0

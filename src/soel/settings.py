@@ -29,7 +29,7 @@ class Schedule:
     'split' takes an Adam step on each in turn. pseudo_labels: refreshed over all unlabelled rows each
     'epoch', or within each 'batch' from its own forward pass. precision: of matrix products on a GPU, TF32 ('high')
     or full float32 ('highest').
-    detector: stands beside the network; its space is then the one in which rows are compared, and the network's
+    detector: scores without gradient steps; rows are then compared in its space, and the network's
     score counts `deep_weight` in the sum.
     patch_detector: of the patches of pictures, where a pool has them; it adds to the score what labels trust it with.
     backbone, strategy, strategy_options, contamination: what a profile's 'auto' means for this kind.
@@ -112,7 +112,7 @@ class Profile:
     def settle(self, kind: Kind, n_features: int, has_gpu: bool = False, has_torch: bool = True) -> Profile:
         """The profile for rows of this kind and encoded width: nothing is left to be decided by the data.
 
-        Without torch, a network that nobody named is left out where a detector stands beside it.
+        Without torch, a network that was not named is left out where there is a detector.
         """
         settled = replace(self, kind=kind)
         if self.backbone == "auto" and settled.schedule.detector is not None and not has_torch:

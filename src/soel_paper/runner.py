@@ -123,7 +123,7 @@ def _pool(n_jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed must not go on for nobody."""
+    """End a worker whose parent was killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()

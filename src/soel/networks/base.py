@@ -53,7 +53,7 @@ class Members(Backbone):
     from the shape instead of d.
     """
 
-    is_recordable = False  # nobody knows what they do
+    is_recordable = False  # their operations are unknown
 
     def __init__(
         self,
