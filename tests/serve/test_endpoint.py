@@ -55,6 +55,7 @@ def test_every_form_of_the_same_rows_is_scored_as_by_the_estimator(client: TestC
     assert np.allclose(said.probability, model.anomaly_probability(ROWS), atol=1e-5)
     assert np.allclose(said.p_value, model.p_values(ROWS), atol=0.02)
     assert (said.alarm == (said.score > model.threshold_)).all()
+    assert list(said.id) == [row["id"] for row in score(client, ROWS.to_dict("records")).json()["rows"]]
     assert said.id.is_unique
 
 

@@ -69,6 +69,7 @@ def test_an_alarm_is_explained_answered_and_learnt_from(fitted: Path) -> None:
         looking = Looking(fitted, session, desk)
         looking.look()
         assert desk.served.version == before
+        assert main(["tell", str(fitted), "new0=anomaly", "--who", "bob"]) == 0
         assert main(["fit", str(fitted)]) == 0
         looking.look()
         assert desk.served.version != before

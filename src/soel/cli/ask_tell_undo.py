@@ -137,6 +137,7 @@ def _tell(session: Session, words: Sequence[str], who: str) -> TellResult:
     """Store answers from a sheet, or from ID=ANSWER pairs; an id may hold an equals sign itself."""
     from soel.errors import LabelError
     from soel.session import Answer, read_verdict
+    from soel.session.feedback import record_feedback
 
     if len(words) == 1 and ("=" not in words[0] or Path(words[0]).is_file()):
         return tell_sheet(session, Path(words[0]), who)
@@ -144,7 +145,10 @@ def _tell(session: Session, words: Sequence[str], who: str) -> TellResult:
     if bare:
         raise LabelError(f"{bare[0]!r} is not an answer; write ID=anomaly, or name one sheet alone.")
     pairs = [word.rpartition("=") for word in words]
-    return session.tell([Answer(item, read_verdict(verdict)) for item, _, verdict in pairs], who)
+    answers = [Answer(item, read_verdict(verdict)) for item, _, verdict in pairs]
+    if {answer.item for answer in answers} <= set(session.ids):
+        return session.tell(answers, who)
+    return record_feedback(session, [(who, answer) for answer in answers])  # to alarms of rows that are in no pool
 
 
 def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:

@@ -23,7 +23,14 @@ DTYPES = {
     f"{kind}{bits}": f"<{sign}{bits // 8}" for kind, sign in (("INT", "i"), ("UINT", "u")) for bits in (8, 16, 32, 64)
 }
 DTYPES |= {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
-TYPES = {"O": "BYTES", "b": "BOOL", "f": "FP64"}
+OUTPUTS = {
+    "id": "BYTES",
+    "score": "FP64",
+    "probability": "FP64",
+    "p_value": "FP64",
+    "alarm": "BOOL",
+    "not_sure": "BOOL",
+}
 
 
 class TooManyRowsError(DataError):
@@ -180,10 +187,14 @@ def write_tensors(request: Mapping[str, Any], version: str, columns: Mapping[str
     unknown = [name for name in asked if name not in columns]
     if unknown:
         raise DataError(f"There is no output {unknown[0]!r}. Ask for some of {', '.join(columns)}.")
-    outputs = []
-    for name in asked:
-        values = np.asarray(columns[name], object if name == "id" else None)
-        tensor = {"name": name, "shape": list(values.shape), "datatype": TYPES[values.dtype.kind]}
-        outputs.append(tensor | {"data": values.tolist()})
+    outputs = [
+        {
+            "name": name,
+            "shape": [len(columns["id"])],
+            "datatype": OUTPUTS[name],
+            "data": np.asarray(columns[name]).tolist(),
+        }
+        for name in asked
+    ]
     answer = {"model_name": "soel", "model_version": version, "outputs": outputs}
     return answer | ({"id": str(request["id"])} if "id" in request else {})

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from soel.serve.served import ServedModel
 from soel.text import percent
@@ -31,7 +29,7 @@ def model_card(served: ServedModel) -> str:
     alarms = int(fitted.alarms(fitted.pool_scores).sum())
     lines = [
         "---",
-        *_yaml(head),
+        *(f"{name}: {json.dumps(value)}" for name, value in head.items()),  # JSON is YAML, too
         "---",
         "",
         "# Anomaly detector",
@@ -57,17 +55,6 @@ def model_card(served: ServedModel) -> str:
         "keeps rows of the data that it learnt from: give it only to whom you would give those.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _yaml(values: Mapping[str, Any], indent: str = "") -> list[str]:
-    """Plain values as YAML; texts are quoted as JSON quotes them, which YAML reads."""
-    lines = []
-    for name, value in values.items():
-        if isinstance(value, dict):
-            lines += [f"{indent}{name}:", *_yaml(value, indent + "  ")]
-        else:
-            lines.append(f"{indent}{name}: {json.dumps(value)}")
-    return lines
 
 
 def _cell(text: str) -> str:

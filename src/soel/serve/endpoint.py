@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -35,20 +36,7 @@ ROWS = {
 BODY = {"requestBody": {"required": True, "content": ROWS}}
 TENSORS = {"requestBody": {"required": True, "content": {bodies.JSON: {"schema": {"type": "object"}}}}}
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    code: {"description": text}
-    for code, text in {
-        401: "No token, or a wrong one",
-        403: "Without a token, a request that is not from a program on this machine",
-        404: "No such item",
-        408: "It took too long to arrive",
-        409: "The session cannot do this now",
-        413: "Too many bytes or rows",
-        415: "A form that is not read",
-        422: "The rows cannot be used: the message names row and column",
-        429: "Too many rows wait, or too many wrong tokens",
-        503: "It took too long, or the model is not ready",
-        507: "The disk is full, or cannot be written to",
-    }.items()
+    code: {"description": HTTPStatus(code).phrase} for code in (401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 507)
 }
 
 
@@ -66,7 +54,7 @@ class Desk:
     """What the routes share. served: the model of new requests; one that is replaced ends those it began.
 
     explain: reasons for rows by the model, None where the rows it learnt from are not known. keep: keeps the rows of
-    alarms until they are answered. tell: stores what somebody says. ready: whether requests should come here.
+    alarms until they are answered. tell: stores what somebody says.
     """
 
     served: ServedModel
@@ -75,7 +63,6 @@ class Desk:
     explain: Callable[[ServedModel, Batch, Verdicts], list[str | None]] | None = None
     keep: Callable[[ServedModel, Batch, Verdicts], None] | None = None
     tell: Callable[[FeedbackIn], dict[str, Any]] | None = None
-    ready: bool = True
 
     def replace(self, served: ServedModel) -> None:
         """Serve another model from the next request on."""
@@ -85,27 +72,17 @@ class Desk:
     async def score(self, read: Callable[[], RawTable], size: int, why: bool) -> tuple[ServedModel, dict[str, Any]]:
         """Read rows and score them with others; returns the model and the columns of the answer."""
         served = self.served
-        work = _Read(served, read)
-        batch = work() if size <= SMALL else await run_in_threadpool(work)
+        batch = served.read(read()) if size <= SMALL else await run_in_threadpool(lambda: served.read(read()))
         if why and self.explain is None:
             raise DataError("Reasons need the rows that the model learnt from; serve the session, not its model alone.")
         verdicts = served.judge(await self.batches.score(served, batch.features))
         self.meters.note(served, batch, verdicts)
-        columns: dict[str, Any] = verdicts.columns(batch.ids)
-        if self.keep is not None and verdicts.alarms.any():
+        columns: dict[str, Any] = {"id": batch.ids, **verdicts}
+        if self.keep is not None and verdicts["alarm"].any():
             await run_in_threadpool(self.keep, served, batch, verdicts)
         if why and self.explain is not None:
             columns["why"] = await run_in_threadpool(self.explain, served, batch, verdicts)
         return served, columns
-
-
-@dataclass(frozen=True)
-class _Read:
-    served: ServedModel
-    read: Callable[[], RawTable]
-
-    def __call__(self) -> Batch:
-        return self.served.read(self.read())
 
 
 def create_endpoint(desk: Desk, access: Access) -> FastAPI:
@@ -132,7 +109,7 @@ def create_endpoint(desk: Desk, access: Access) -> FastAPI:
 
 
 def _add_routes(app: FastAPI, desk: Desk) -> None:
-    @app.post("/v1/score", responses=REFUSALS, openapi_extra=BODY)
+    @app.post("/v1/score", responses=REFUSALS | _answers(bodies.JSON, bodies.ARROW), openapi_extra=BODY)
     async def score(request: Request, why: Annotated[bool, Query(description="Say why of alarms")] = False) -> Response:
         """Scores of rows, as JSON or, where `Accept` asks for it, as an Arrow stream."""
         kind = request.headers.get("content-type", bodies.JSON).partition(";")[0].strip().lower()
@@ -144,7 +121,7 @@ def _add_routes(app: FastAPI, desk: Desk) -> None:
             return Response(bodies.write_arrow(columns), media_type=bodies.ARROW)
         return Response(bodies.write_rows(columns, model=served.version), media_type=bodies.JSON)
 
-    @app.get("/v1/model", responses=REFUSALS)
+    @app.get("/v1/model", responses=REFUSALS | _answers(bodies.JSON, "text/markdown"))
     async def model(request: Request) -> Response:
         """What the model reads, what its alarms promise, its version and its card; the card alone as text/markdown."""
         served = desk.served
@@ -159,7 +136,7 @@ def _add_routes(app: FastAPI, desk: Desk) -> None:
             raise DataError("A model alone keeps no answers; serve the session that it was fitted in.")
         return desk.tell(given)
 
-    @app.get("/metrics", responses=REFUSALS)
+    @app.get("/metrics", responses=REFUSALS, response_class=PlainTextResponse)
     def metrics() -> Response:
         """What was counted, for Prometheus."""
         desk.meters.n_waiting = lambda: desk.batches.n_waiting
@@ -169,11 +146,16 @@ def _add_routes(app: FastAPI, desk: Desk) -> None:
         app.get(path, include_in_schema=path.startswith("/health"))(_live)
 
     async def ready() -> Response:
-        """Whether the model is loaded and has scored its recorded row as where it was saved."""
-        return JSONResponse({"ready": desk.ready, "live": True}, 200 if desk.ready else 503)
+        """Whether the model, which scored its recorded row as where it was saved, goes on scoring."""
+        is_ready = desk.batches.is_alive
+        return JSONResponse({"ready": is_ready, "live": True}, 200 if is_ready else 503)
 
     for path in ("/health/ready", "/v2/health/ready", f"{V2}/ready", f"{V2}/versions/{{version}}/ready"):
         app.get(path, include_in_schema=path == "/health/ready")(ready)
+
+
+def _answers(*kinds: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {kind: {} for kind in kinds}}}
 
 
 async def _live() -> dict[str, bool]:
@@ -194,14 +176,12 @@ def _add_protocol(app: FastAPI, desk: Desk) -> None:
         served = desk.served
         kinds = {each["name"]: "FP64" if each["kind"] == "number" else "BYTES" for each in served.columns}
         named = {served.id_column: "BYTES"} if served.id_column else {}
-        gives = zip(("id", "score", "probability", "p_value", "alarm", "not_sure"), "BFFFAA", strict=True)
-        types = {"B": "BYTES", "F": "FP64", "A": "BOOL"}
         return {
             "name": "soel",
             "versions": [served.version],
             "platform": "soel",
             "inputs": [{"name": n, "datatype": t, "shape": [-1]} for n, t in (named | kinds).items()],
-            "outputs": [{"name": n, "datatype": types[t], "shape": [-1]} for n, t in gives],
+            "outputs": [{"name": n, "datatype": t, "shape": [-1]} for n, t in bodies.OUTPUTS.items()],
         }
 
     async def infer(request: Request) -> Response:

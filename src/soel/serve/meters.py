@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,80 +16,65 @@ from prometheus_client.registry import Collector
 from soel.assess.drift import AlarmCounts, judge_drift
 from soel.serve.served import Batch, ServedModel, Verdicts
 from soel.tables.frame import Frame
-from soel.tables.tally import Baseline, Tally, add_tallies
+from soel.tables.tally import Baseline
 from soel.types import Booleans
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999)  # of the pool's scores: the edges
-WINDOW_ROWS, PENDING_ROWS = 20_000, 4_096
+WINDOW_ROWS, MOST_PIECES = 10_000, 200
 
 
 class Recent:
-    """What the last rows held: of one window that is full and one that fills, so that drift is about now."""
+    """The last rows, as they were read: drift is about now. They are looked at when somebody asks."""
 
     def __init__(self, served: ServedModel) -> None:
-        self._served = served
-        self._pending: list[Frame] = []
-        self._n_pending = 0
-        self._windows: list[tuple[Tally | None, int, int, int]] = []  # tally, rows, alarms, rows out of range
-        self._alarms = 0
+        self._served, self._blocks, self._n_rows = served, deque[tuple[Frame, int]](), 0
+        self._fresh: list[tuple[Frame, int]] = []
 
     def add(self, frame: Frame, n_alarms: int) -> None:
-        """Take in rows; they are counted once there are many, or somebody asks."""
-        self._pending.append(frame)
-        self._n_pending += frame.n_rows
-        self._alarms += n_alarms
-        if self._n_pending >= PENDING_ROWS:
-            self.count()
+        """Take in rows; small ones are joined, and the oldest give way."""
+        self._fresh.append((frame, n_alarms))
+        self._n_rows += frame.n_rows
+        if len(self._fresh) >= MOST_PIECES:
+            self._blocks.append(join(self._fresh))
+            self._fresh = []
+        while self._blocks and self._n_rows - self._blocks[0][0].n_rows >= WINDOW_ROWS:
+            self._n_rows -= self._blocks.popleft()[0].n_rows
 
-    def count(self) -> None:
-        """Count what was taken in."""
-        if not self._pending:
-            return
-        encoder, names = self._served.saved.encoder, list(self._pending[0].columns)
-        same = [frame for frame in self._pending if list(frame.columns) == names]
-        columns = {name: np.concatenate([frame.columns[name] for frame in same]) for name in names}
-        frame = Frame(columns, same[0].named, same[0].schema)
-        baseline = encoder.baseline
-        n_outside = 0 if baseline is None else int(find_outside(baseline, encoder.match(frame)).sum())
-        fresh = encoder.tally(frame), frame.n_rows, self._alarms, n_outside
-        self._pending, self._n_pending, self._alarms = [], 0, 0
-        if not self._windows or self._windows[-1][1] >= WINDOW_ROWS:
-            self._windows = [*self._windows[-1:], fresh]
-        else:
-            tally, *counts = self._windows[-1]
-            sums = (a + b for a, b in zip(counts, fresh[1:], strict=True))
-            self._windows[-1] = (add_tallies(tally, fresh[0]), *sums)  # type: ignore[assignment]
-
-    def read(self) -> tuple[int, float]:
+    def measure(self) -> tuple[int, float]:
         """How many columns, or the share of alarms, have drifted; and the share of rows out of the pool's ranges."""
-        self.count()
-        if not self._windows:
+        pieces = [*self._blocks, *self._fresh]
+        if not pieces:
             return 0, 0.0
-        tally: Tally | None = self._windows[0][0]
-        for other in self._windows[1:]:
-            tally = add_tallies(tally, other[0])
-        n_rows, n_alarms, n_outside = (sum(window[at] for window in self._windows) for at in (1, 2, 3))  # type: ignore[misc]
-        fitted = self._served.fitted
+        (frame, n_alarms), encoder, fitted = join(pieces), self._served.saved.encoder, self._served.fitted
         pool_alarms = int(fitted.alarms(fitted.pool_scores).sum())
-        counts = AlarmCounts(n_alarms, n_rows, pool_alarms, len(fitted.pool_scores))
-        drift = judge_drift(self._served.saved.encoder.baseline, tally, counts)
+        counts = AlarmCounts(n_alarms, frame.n_rows, pool_alarms, len(fitted.pool_scores))
+        drift = judge_drift(encoder.baseline, encoder.tally(frame), counts)
         moved = {finding.column for finding in drift.findings if finding.is_drift}
-        return len(moved), n_outside / n_rows
+        outside = find_outside(encoder.baseline or {}, encoder.match(frame), frame.n_rows)
+        return len(moved), float(outside.mean())
 
 
-def find_outside(baseline: Baseline, columns: Any) -> Booleans:
+def join(pieces: Sequence[tuple[Frame, int]]) -> tuple[Frame, int]:
+    """Rows of several requests as one frame, with the number of their alarms."""
+    frames = [frame for frame, _ in pieces]
+    names = [name for name in frames[0].columns if all(name in frame.columns for frame in frames)]
+    columns = {name: np.concatenate([frame.columns[name] for frame in frames]) for name in names}
+    return Frame(columns, frames[0].named, frames[0].schema), sum(n for _, n in pieces)
+
+
+def find_outside(baseline: Baseline, columns: Mapping[str, Any], n_rows: int) -> Booleans:
     """Rows (n,) with a number beyond the pool's ends, or a category that the pool does not have."""
-    outside: Any = False
+    outside = np.zeros(n_rows, bool)
     for name, known in baseline.items():
         values = columns[name]
         if known.counted == "numbers" and known.edges and values.dtype == np.float64:
-            outside = outside | (values < known.edges[0]) | (values > known.edges[-1])
+            outside |= (values < known.edges[0]) | (values > known.edges[-1])
         elif known.counted == "categories" and values.dtype == object:
             words = known.pool.words
-            outside = outside | np.array([cell is not None and cell not in words for cell in values.tolist()], bool)
-    return np.broadcast_to(np.asarray(outside, bool), (len(next(iter(columns.values()))),))
+            outside |= np.array([cell is not None and cell not in words for cell in values.tolist()], bool)
+    return outside
 
 
 class Meters(Collector):
@@ -125,19 +111,19 @@ class Meters(Collector):
 
     def note(self, served: ServedModel, batch: Batch, verdicts: Verdicts) -> None:
         """Count the rows of a request."""
-        n_alarms = int(verdicts.alarms.sum())
+        scores, n_alarms = verdicts["score"], int(verdicts["alarm"].sum())
         with self._lock:
             self._n_rows, self._n_alarms = self._n_rows + len(batch), self._n_alarms + n_alarms
             if served is self._served:
-                steps = np.searchsorted(self._edges, verdicts.scores)  # a score up to an edge belongs below it
+                steps = np.searchsorted(self._edges, scores)  # a score up to an edge belongs below it
                 self._counts += np.bincount(steps, minlength=len(self._counts))
-                self._sum += float(verdicts.scores.sum())
+                self._sum += float(scores.sum())
                 self._recent.add(batch.frame, n_alarms)
 
     def collect(self) -> Iterator[Any]:
         """Everything but what prometheus-client counts by itself."""
         with self._lock:
-            n_moved, outside = self._recent.read()
+            n_moved, outside = self._recent.measure()
             below = np.cumsum(self._counts).tolist()
             buckets = [(f"{edge:.6g}", n) for edge, n in zip([*self._edges.tolist(), np.inf], below, strict=True)]
             buckets[-1] = ("+Inf", below[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from contextlib import suppress
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,25 +33,15 @@ class _Job:
 
     served: ServedModel
     features: Floats
-    answer: asyncio.Future[Floats]
-    loop: asyncio.AbstractEventLoop
-    scores: Floats = field(init=False)
+    answer: Future[Floats] = field(default_factory=Future)
     done: int = 0
 
     def __post_init__(self) -> None:
         self.scores = np.empty(len(self.features))
 
-    def finish(self, error: Exception | None = None) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
-            self.loop.call_soon_threadsafe(self._settle, error)
-
-    def _settle(self, error: Exception | None) -> None:
-        if self.answer.done():
-            return
-        if error is None:
-            self.answer.set_result(self.scores)
-        else:
-            self.answer.set_exception(error)
+    @property
+    def n_left(self) -> int:
+        return len(self.features) - self.done
 
 
 class MicroBatches:
@@ -65,19 +55,23 @@ class MicroBatches:
         self._thread = threading.Thread(target=self._work, name="scoring", daemon=True)
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether somebody scores."""
+        return self._thread.is_alive()
+
     async def score(self, served: ServedModel, features: Floats) -> Floats:
         """Scores (n,) of rows (n, d), once it is their turn."""
-        loop = asyncio.get_running_loop()
-        job = _Job(served, features, loop.create_future(), loop)
+        job = _Job(served, features)
         with self._changed:
-            if self.n_waiting + len(features) > self._most_waiting and self.n_waiting:
+            if self.n_waiting and self.n_waiting + len(features) > self._most_waiting:
                 raise BusyError(f"{self.n_waiting} rows wait already; send these again in a moment.")
             self.n_waiting += len(features)
             self._jobs.append(job)
             self._changed.notify()
         try:
             async with asyncio.timeout(self._most_seconds):
-                return await job.answer
+                return await asyncio.wrap_future(job.answer)
         except TimeoutError:
             raise LateError(f"The rows could not be scored within {self._most_seconds:g} s; send fewer.") from None
 
@@ -90,23 +84,21 @@ class MicroBatches:
 
     def _work(self) -> None:
         while taken := self._take():
-            jobs = [job for job, _ in taken]
+            jobs, parts = zip(*taken, strict=True)
             try:
-                scores = jobs[0].served.fitted.score(np.concatenate([part for _, part in taken]))
+                scores = jobs[0].served.fitted.score(np.concatenate(parts))
             except Exception as error:  # told to everybody who waits for it; the thread goes on
                 for job in jobs:
-                    job.finish(error)
-                self._put_back([], sum(len(job.features) - job.done for job in jobs))
+                    job.answer.set_exception(error)
+                self._put_back([], sum(job.n_left for job in jobs))
                 continue
-            at, unfinished = 0, []
-            for job, part in taken:
-                job.scores[job.done : job.done + len(part)] = scores[at : at + len(part)]
-                at, job.done = at + len(part), job.done + len(part)
-                if job.done < len(job.features):
-                    unfinished.append(job)
-                else:
-                    job.finish()
-            self._put_back(unfinished, at)
+            ends = np.cumsum([len(part) for part in parts])
+            for job, own in zip(jobs, np.split(scores, ends[:-1]), strict=True):
+                job.scores[job.done : job.done + len(own)] = own
+                job.done += len(own)
+                if not job.n_left:
+                    job.answer.set_result(job.scores)
+            self._put_back([job for job in jobs if job.n_left], len(scores))
 
     def _put_back(self, unfinished: list[_Job], n_done: int) -> None:
         with self._changed:
@@ -120,15 +112,14 @@ class MicroBatches:
                 taken, room = list[tuple[_Job, Floats]](), BATCH_ROWS
                 while self._jobs and room:
                     job = self._jobs[0]
-                    if job.answer.done():  # too late, or the client has left
-                        self.n_waiting -= len(job.features) - job.done
-                    elif taken and job.served is not taken[0][0].served:
+                    if taken and job.served is not taken[0][0].served:
                         break
-                    else:
-                        part = job.features[job.done : job.done + room]
-                        taken.append((job, part))
-                        room -= len(part)
                     self._jobs.popleft()
+                    if not job.answer.running() and not job.answer.set_running_or_notify_cancel():
+                        self.n_waiting -= job.n_left  # too late, or the client has left
+                        continue
+                    taken.append((job, job.features[job.done : job.done + room]))
+                    room -= len(taken[-1][1])
                 if taken or (self._is_closed and not self._jobs):
                     return taken
                 self._changed.wait()

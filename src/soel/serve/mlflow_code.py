@@ -24,8 +24,7 @@ class ScoringModel(PythonModel):
         import pandas as pd
 
         batch = self._served.read(raw_from(model_input))
-        columns = self._served.judge(self._served.fitted.score(batch.features)).columns(batch.ids)
-        return pd.DataFrame({name: values for name, values in columns.items() if name != "id"})
+        return pd.DataFrame(self._served.judge(self._served.fitted.score(batch.features)))
 
 
 set_model(ScoringModel())

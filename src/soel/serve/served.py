@@ -17,9 +17,9 @@ from soel.session import SessionConfig
 from soel.tables.frame import Frame, frame_by, without_extras
 from soel.tables.ids import check_ids, content_ids
 from soel.tables.raw_table import RawTable
-from soel.types import Booleans, Floats
+from soel.types import Floats
 
-COLUMNS = ("id", "score", "probability", "p_value", "alarm", "not_sure")
+Verdicts = Mapping[str, np.ndarray]  # (n,) by name: score, probability, p_value, alarm, not_sure
 
 
 @dataclass(frozen=True)
@@ -33,22 +33,6 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.features)
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """What the model says of rows: (n,) each. A number of alarms as threshold counts in the pool, not in a request."""
-
-    scores: Floats
-    probabilities: Floats
-    p_values: Floats
-    alarms: Booleans
-    unsure: Booleans
-
-    def columns(self, ids: Sequence[str]) -> dict[str, Sequence[Any] | np.ndarray]:
-        """By the names of `COLUMNS`."""
-        said = (ids, self.scores, self.probabilities, self.p_values, self.alarms, self.unsure)
-        return dict(zip(COLUMNS, said, strict=True))
 
 
 @dataclass(frozen=True)
@@ -105,9 +89,9 @@ class ServedModel:
             raise SchemaError(f"The rows lack the column {name!r}, which holds their ids. Give each row one.")
         known = RawTable(cells if raw.named else raw.cells, raw.named, raw.layout)
         frame = frame_by(without_extras(known, encoder.how), encoder.how)
-        features, order = encoder.encode(frame), encoder.how.by_name
-        columns = {each: frame.columns[each] for each in order if each in frame.columns}  # ids go by the pool's order
-        frame = Frame(columns, frame.named, frame.schema) if len(columns) == len(frame.columns) else frame
+        features, matched = encoder.encode(frame), encoder.match(frame)
+        columns = {each: matched[each] for each in encoder.all_names if each in matched}  # in the pool's order: for ids
+        frame = Frame(columns, encoder.named, frame.schema)
         named = name is not None and raw.named
         if named:
             ids = check_ids(str(name), raw.cells[str(name)].as_words().tolist()).tolist()
@@ -116,10 +100,15 @@ class ServedModel:
         return Batch(ids, frame, features, raw)
 
     def judge(self, scores: Floats) -> Verdicts:
-        """What is said of rows with these scores (n,)."""
+        """What is said of rows with these scores (n,). A number of alarms as threshold counts in the pool, not here."""
         model = self.fitted
-        said = model.probabilities(scores), model.p_values(scores)
-        return Verdicts(scores, *said, model.alarms(scores), model.unsure.holds(scores))
+        return {
+            "score": scores,
+            "probability": model.probabilities(scores),
+            "p_value": model.p_values(scores),
+            "alarm": model.alarms(scores),
+            "not_sure": model.unsure.holds(scores),
+        }
 
     @property
     def promise(self) -> dict[str, Any]:

@@ -104,19 +104,12 @@ class SessionLink:
 
     def keep(self, served: ServedModel, batch: Batch, verdicts: Verdicts) -> None:
         """Keep the rows of alarms; where nothing can be written, scores are given all the same."""
-        rows, at = np.flatnonzero(verdicts.alarms), datetime.now(UTC).isoformat(timespec="seconds")
+        rows, at = np.flatnonzero(verdicts["alarm"]), datetime.now(UTC).isoformat(timespec="seconds")
         names = batch.raw.cells if batch.raw.named else served.saved.encoder.how.by_name
         cells = {name: _texts(column.take(rows)) for name, column in zip(names, batch.raw.cells.values(), strict=True)}
-        alarms = [
-            Alarm(
-                batch.ids[row],
-                {name: column[n] for name, column in cells.items()},
-                float(verdicts.scores[row]),
-                served.version,
-                at,
-            )
-            for n, row in enumerate(rows.tolist())
-        ]
+        given = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+        said = zip(rows.tolist(), given, verdicts["score"][rows].tolist(), strict=True)
+        alarms = [Alarm(batch.ids[row], own, score, served.version, at) for row, own, score in said]
         try:
             keep_alarms(self.session.folder, alarms)
         except StorageError as error:
@@ -125,14 +118,12 @@ class SessionLink:
     def explain(self, served: ServedModel, batch: Batch, verdicts: Verdicts) -> list[str | None]:
         """Why rows are alarms, of the highest ones of a request; None for all others."""
         why: list[str | None] = [None] * len(batch)
-        order = np.argsort(-verdicts.scores, kind="stable")
-        rows = np.sort(order[verdicts.alarms[order]][:MOST_EXPLAINED])
+        order = np.argsort(-verdicts["score"], kind="stable")
+        rows = order[verdicts["alarm"][order]][:MOST_EXPLAINED]
         if len(rows):
             with self._explaining:
                 found = self._explainer_of(served).explain(batch.frame.take(rows), batch.features[rows])
-            for row, text in zip(
-                rows.tolist(), tabulate_reasons(found, np.arange(len(rows)), len(rows))["why"], strict=True
-            ):
+            for row, text in zip(rows, tabulate_reasons(found, np.arange(len(rows)), len(rows))["why"], strict=True):
                 why[row] = text
         return why
 

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
-from soel.errors import UnknownItemError
 from soel.files import explain, hold_lock
 from soel.session.alarms import find_kept
 from soel.session.answers import Answer
@@ -89,12 +88,7 @@ def record_feedback(session: Session, answers: Sequence[tuple[str, Answer]]) -> 
     outside = {answer.item for _, answer in answers} - known
     outside -= find_kept(session.folder, before.nights, outside)  # rows that were watched are kept already
     kept = find_alarms(session.folder, outside) if outside else {}
-    rows = {item: before.waiting.get(item) or (kept[item].row if item in kept else None) for item in outside}
-    removed = [item for item in outside if rows[item] is None or item in before.gone - before.waiting.keys()]
-    if removed:
-        raise UnknownItemError(
-            f"Neither the pool nor a kept alarm has the id {sorted(removed)[0]!r}; nothing was stored. Check the id."
-        )
+    rows = {item: kept[item].row for item in kept if item not in before.gone} | dict(before.waiting)
     told = session.take_in([replace(answer, row=rows.get(answer.item)).event(who) for who, answer in answers])
     grow_budget(session, before)
     return told
