@@ -10,7 +10,7 @@ import pytest
 from torch import Tensor
 
 from soel import testing
-from soel.ask.base import Strategy, certain
+from soel.ask.strategy import Strategy, certain
 from soel.detect.neighbours import Neighbours
 from soel.networks.base import Pair
 from soel.networks.objectives import SoelObjective

@@ -10,7 +10,7 @@ import pytest
 from soel.assess.calibration import calibrate
 from soel.assess.share import rate_among_unlabelled
 from soel.assess.threshold import FixedCount
-from soel.detect.base import Detector
+from soel.detect.detector import Detector
 from soel.errors import ConfigError
 from soel.learner import ASSUMED, Learner, _rate
 from soel.model import Blend, TrainedNetwork

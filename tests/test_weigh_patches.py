@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.detect.angular import Angular
-from soel.detect.base import Detector
+from soel.detect.detector import Detector
 from soel.detect.foresight import trust_in
 from soel.model import weigh_patches
 from soel.types import Floats, Labels

@@ -14,7 +14,7 @@ from benchmarks.cell_files import as_line, read_cells, write_cells
 from benchmarks.patches.pixels import pixel_figures
 from benchmarks.patches.sets import SETS, split
 from soel.assess.metrics import auroc
-from soel.detect.base import PlaceDetector
+from soel.detect.detector import PlaceDetector
 from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.grids import Grid

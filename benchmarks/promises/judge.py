@@ -12,8 +12,8 @@ from benchmarks.promises.runs import Asked, Run
 from benchmarks.promises.tables import Count
 from soel.assess.calibration import PRIOR, Calibration, calibrate
 from soel.assess.conformal import Reference, UnsureBand
+from soel.assess.quality import Bounds, SpotCheck, draw_check
 from soel.assess.share import wilson
-from soel.assess.spot_check import Bounds, SpotCheck, draw_check
 from soel.assess.threshold import parse_threshold
 from soel.types import ANOMALY, NORMAL, UNLABELLED
 

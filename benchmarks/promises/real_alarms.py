@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from soel.assess.spot_check import COVERAGE, Bounds
+from soel.assess.quality import COVERAGE, Bounds
 from soel.types import Floats
 
 WORTH = 3.0  # labels that the mean probability of alarms is worth; benchmarks/choices.md says how chosen

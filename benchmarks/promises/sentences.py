@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.promises.judge import Kept
 from benchmarks.promises.real_alarms import real_alarms
 from benchmarks.promises.runs import Run
-from soel.assess.spot_check import Quality, SpotCheck, draw_check
+from soel.assess.quality import Quality, SpotCheck, draw_check
 from soel.report.outcome import Outcome
 from soel.session import Answer
 from soel.session.fold import fold

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from soel.ask.base import Strategy as Strategy
+    from soel.ask.strategy import Strategy as Strategy
     from soel.assess.share import ContaminationEstimator as ContaminationEstimator
-    from soel.detect.base import Detector as Detector
+    from soel.detect.detector import Detector as Detector
     from soel.errors import (
         ConfigError as ConfigError,
         DataError as DataError,
@@ -52,9 +52,9 @@ __version__ = "0.1.0"
 _HOME_OF = {
     name: module
     for module, names in {
-        "soel.ask.base": "Strategy",
+        "soel.ask.strategy": "Strategy",
         "soel.assess.share": "ContaminationEstimator",
-        "soel.detect.base": "Detector",
+        "soel.detect.detector": "Detector",
         "soel.errors": "ConfigError DataError LabelError ModelFileError SchemaError"
         " SessionError SoelError StorageError UnknownItemError",
         "soel.estimator": "SOEL",

@@ -94,7 +94,7 @@ class SOEL(FittedDetector):
         What the rows were taken for.
     backbone_ : str
         The network of the profile, 'own' for your own.
-    quality_ : soel.assess.spot_check.Quality
+    quality_ : soel.assess.quality.Quality
         What the last spot check proves, each figure with its interval; set by `quality`.
     history_ : list of lists
         Mean loss per epoch and member; empty where no network was needed.

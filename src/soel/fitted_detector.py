@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from soel.assess.conformal import benjamini_hochberg
 from soel.assess.drift import AlarmCounts, Drift, judge_drift
-from soel.assess.spot_check import Quality, SpotCheck, draw_check
+from soel.assess.quality import Quality, SpotCheck, draw_check
 from soel.checks import check_count, check_labels, check_share, label_cells
 from soel.errors import ConfigError, DataError, DataWarning, LabelError
 from soel.explain import Explanation, TableExplainer

@@ -15,14 +15,14 @@ import numpy as np
 
 from soel import networks
 from soel.ask import STRATEGIES, is_sequential
-from soel.ask.base import Need, Strategy
 from soel.ask.portions import Portion, plan_draws, spread_over_time, visible_rows
+from soel.ask.strategy import Need, Strategy
 from soel.assess import ESTIMATORS
 from soel.assess.calibration import calibrate
 from soel.assess.share import leave_out, rate_among_unlabelled
 from soel.assess.threshold import EstimatedCount, ThresholdRule
 from soel.detect import DETECTORS
-from soel.detect.base import Detector, PlaceDetector
+from soel.detect.detector import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.model import Blend, Fitted, PatchPart, TrainedNetwork, reference_scores, weigh_patches
 from soel.networks import BACKBONES

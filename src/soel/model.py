@@ -12,7 +12,7 @@ from soel import networks
 from soel.assess.calibration import Calibration
 from soel.assess.conformal import FitFigures, Reference, UnsureBand
 from soel.detect import DETECTORS
-from soel.detect.base import Detector, PlaceDetector
+from soel.detect.detector import Detector, PlaceDetector
 from soel.detect.foresight import judge_foresight, trust_in
 from soel.errors import DataError
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Labels, Pool, Rows, within

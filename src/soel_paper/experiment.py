@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soel import networks
-from soel.ask.base import Need, Strategy
+from soel.ask.strategy import Need, Strategy
 from soel.assess import ESTIMATORS
 from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
 from soel.learner import Learner

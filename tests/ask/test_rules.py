@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from soel.ask import STRATEGIES
-from soel.ask.base import Need, alarm_margin
 from soel.ask.by_distance import TINY, PositiveDistant, _balance, neighbour_radius
 from soel.ask.space import Space
+from soel.ask.strategy import Need, alarm_margin
 from soel.errors import ConfigError
 from soel.types import Floats, PoolView, Selection
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from soel.assess.spot_check import (
+from soel.assess.quality import (
     Bounds,
     SpotCheck,
     Stratum,

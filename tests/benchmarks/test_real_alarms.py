@@ -8,7 +8,7 @@ from benchmarks.promises.real_alarms import WORTH, calibration_error, real_alarm
 from hypothesis import given, strategies as st
 from scipy.stats import betabinom
 
-from soel.assess.spot_check import Bounds
+from soel.assess.quality import Bounds
 
 
 def test_real_alarms_by_hand() -> None:

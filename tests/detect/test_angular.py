@@ -7,7 +7,7 @@ import pytest
 
 from soel.assess.metrics import auroc
 from soel.detect.angular import AXES, Angular, AngularOptions
-from soel.detect.linear import Linear
+from soel.detect.linear import SelfTrainedRidge
 from soel.types import Floats
 
 NONE = np.full(600, -1, np.int8)
@@ -99,14 +99,14 @@ def test_a_large_pool_is_represented_by_a_sample() -> None:
 def test_the_linear_part_listens_to_some_of_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     x, is_anomaly = features()
     asked: list[int] = []
-    fit = Linear.fit
+    fit = SelfTrainedRidge.fit
 
-    def counted(points: Floats, labels: np.ndarray, share: float) -> Linear:
+    def counted(points: Floats, labels: np.ndarray, share: float) -> SelfTrainedRidge:
         asked.append(int((labels != -1).sum()))
         return fit(points, labels, share)
 
     monkeypatch.setattr("soel.detect.angular.MOST_LABELS", 200)
-    monkeypatch.setattr(Linear, "fit", counted)
+    monkeypatch.setattr(SelfTrainedRidge, "fit", counted)
     fitted = Angular.fit(x, is_anomaly.astype(np.int8), 0, 0.1)
     assert asked == [200]
     assert auroc(is_anomaly, fitted.score(x)) > 0.95
@@ -138,7 +138,7 @@ def test_the_direction_points_to_where_anomalies_lie() -> None:
     points, is_anomaly = along_first()
     labels = np.full(400, -1, np.int8)
     labels[[0, 1, 2]], labels[[100, 200, 300, 350]] = 1, 0
-    linear = Linear.fit(points, labels, 0.1)
+    linear = SelfTrainedRidge.fit(points, labels, 0.1)
     assert np.abs(linear.direction).argmax() == 0
     assert auroc(is_anomaly, points @ linear.direction) > 0.97
     assert linear.foresight > 0.9
@@ -150,7 +150,7 @@ def test_labels_by_chance_foretell_nothing() -> None:
     for _ in range(20):
         labels = np.full(400, -1, np.int8)
         labels[rng.choice(400, 20, replace=False)] = rng.permutation([1] * 6 + [0] * 14)
-        foresight.append(Linear.fit(rng.normal(size=(400, 6)), labels, 0.1).foresight)
+        foresight.append(SelfTrainedRidge.fit(rng.normal(size=(400, 6)), labels, 0.1).foresight)
     assert 0.3 < np.mean(foresight) < 0.6
 
 
@@ -159,11 +159,11 @@ def test_one_kind_of_label_gives_no_direction(told: int) -> None:
     points, _ = along_first()
     labels = np.full(400, -1, np.int8)
     labels[:5] = told
-    linear = Linear.fit(points, labels, 0.1)
+    linear = SelfTrainedRidge.fit(points, labels, 0.1)
     assert not linear.direction.any()
     assert linear.foresight == 0.5
 
 
 def test_many_labels_are_withheld_in_folds() -> None:
     points, is_anomaly = along_first()
-    assert Linear.fit(points, is_anomaly.astype(np.int8), 0.1).foresight > 0.95
+    assert SelfTrainedRidge.fit(points, is_anomaly.astype(np.int8), 0.1).foresight > 0.95

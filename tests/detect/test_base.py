@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.detect.base import NOTHING, Detector, Options
+from soel.detect.detector import NOTHING, Detector, Options
 from soel.errors import ConfigError
 from soel.types import Floats, Labels
 

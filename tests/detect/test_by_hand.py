@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.detect.angular import ANOMALY_WEIGHT, SHAPE_WEIGHT, SMALLEST, SMALLEST_TO_ANOMALY, Angular
-from soel.detect.linear import LABEL_WEIGHT, RIDGE, ROUNDS, SOFTNESS, WARMTH, Linear
+from soel.detect.linear import LABEL_WEIGHT, RIDGE, ROUNDS, SOFTNESS, WARMTH, SelfTrainedRidge
 from soel.detect.neighbours import ANOMALY_NEIGHBOURS, TINY, Neighbours
 from soel.types import Floats
 
@@ -158,7 +158,9 @@ def slow_linear(x: Floats, labels: np.ndarray, share: float) -> Floats:
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_the_linear_part(share: float) -> None:
     x = table()
-    np.testing.assert_allclose(Linear.fit(x, BOTH, share).direction, slow_linear(x, BOTH, share), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        SelfTrainedRidge.fit(x, BOTH, share).direction, slow_linear(x, BOTH, share), rtol=1e-4, atol=1e-6
+    )
 
 
 def test_foresight_is_the_share_of_withheld_pairs_in_the_right_order() -> None:
@@ -166,7 +168,7 @@ def test_foresight_is_the_share_of_withheld_pairs_in_the_right_order() -> None:
     x = np.linspace(-1, 1, N)[:, None] * np.ones(D)
     right = np.full(N, -1, np.int8)
     right[[2, 8, 14]], right[[35, 38]] = 0, 1
-    assert Linear.fit(x, right, 0.1).foresight == 1
+    assert SelfTrainedRidge.fit(x, right, 0.1).foresight == 1
     mixed = right.copy()
     mixed[[2, 38]] = mixed[[38, 2]]
-    assert Linear.fit(x, mixed, 0.1).foresight < 0.5
+    assert SelfTrainedRidge.fit(x, mixed, 0.1).foresight < 0.5

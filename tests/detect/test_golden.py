@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from soel.detect.incontext.detector import Pretrained
+from soel.detect.incontext.pretrained import Pretrained
 from soel.types import Floats
 
 GOLDEN = Path(__file__).with_name("golden.json")  # made with the weights of version 4

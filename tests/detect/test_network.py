@@ -9,7 +9,6 @@ from pretraining.module import Module
 from torch import Tensor
 
 from soel.detect.incontext import predictor
-from soel.detect.incontext.detector import Pretrained
 from soel.detect.incontext.network import (
     N_SHARE_BINS,
     CellEmbeddings,
@@ -23,6 +22,7 @@ from soel.detect.incontext.network import (
     key_coordinates,
     keys_and_values,
 )
+from soel.detect.incontext.pretrained import Pretrained
 from soel.detect.incontext.row_features import PoolStats, RowFeatures
 from soel.detect.incontext.samples import column_order, keys
 from soel.types import Floats

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.detect.incontext.ops import softmax
-from soel.detect.incontext.predictor import Context, EncodedContext, LabelledView, Predictor
+from soel.detect.incontext.predictor import EncodedContext, LabelledView, PoolContext, Predictor
 from soel.detect.incontext.row_features import FAR, add_extra_distances
 from soel.detect.incontext.samples import MOST_COLUMNS, wide_views
 from soel.types import Floats
@@ -23,7 +23,7 @@ def free(n_rows: int = 40) -> np.ndarray:
 
 
 def read(x: Floats, labels: np.ndarray | None = None, views: Floats = NO_VIEWS, n_beyond: int = 0) -> Predictor:
-    return Predictor(EncodedContext(Context(x, views, 0, n_beyond)), free(len(x)) if labels is None else labels)
+    return Predictor(EncodedContext(PoolContext(x, views, 0, n_beyond)), free(len(x)) if labels is None else labels)
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 from soel import numeric as cores
 from soel.assess.metrics import auroc
 from soel.detect import remember
-from soel.detect.incontext import detector as pretrained, weights
-from soel.detect.incontext.detector import Pretrained
+from soel.detect.incontext import pretrained, weights
+from soel.detect.incontext.pretrained import Pretrained
 from soel.detect.incontext.samples import (
     MOST_COLUMNS,
     choose_context,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from soel.detect.incontext.detector import Pretrained
+from soel.detect.incontext.pretrained import Pretrained
 from soel.detect.incontext.samples import (
     MOST_COLUMNS,
     MOST_GROUPS,

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from soel.detect.base import NOTHING, Detector
+from soel.detect.detector import NOTHING, Detector
 from soel.explain import Explainer
 from soel.model import Blend
 from soel.types import UNLABELLED, Floats, Labels, Rows

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from soel import SOEL, ConfigError
-from soel.detect.incontext import detector as pretrained
-from soel.detect.incontext.detector import Pretrained
+from soel.detect.incontext import pretrained
+from soel.detect.incontext.pretrained import Pretrained
 from soel.types import UNLABELLED
 from tests.variants import BESIDE_A_NETWORK
 

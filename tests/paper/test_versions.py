@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from soel.ask.by_distance import Diverse
-from soel.detect.incontext.detector import Pretrained
+from soel.detect.incontext.pretrained import Pretrained
 from soel.networks.objectives import Refinement
 from soel.networks.row_networks import TableNTL
 from soel_paper import cell

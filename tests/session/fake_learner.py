@@ -13,7 +13,7 @@ import pytest
 from soel import model_folder
 from soel.assess.threshold import parse_threshold
 from soel.detect import DETECTORS
-from soel.detect.base import NOTHING, Detector
+from soel.detect.detector import NOTHING, Detector
 from soel.learner import Learner
 from soel.model import Blend, Fitted
 from soel.session import Session, SessionConfig

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.assess.spot_check import draw_check
+from soel.assess.quality import draw_check
 from soel.errors import SessionError
 from soel.oracle import SimulatedExpert
 from soel.session import Session, SessionState

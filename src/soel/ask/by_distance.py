@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import logsumexp
 
-from soel.ask.base import Need, Strategy, alarm_margin, certain, scale_to_unit
 from soel.ask.space import Space
+from soel.ask.strategy import Need, Strategy, alarm_margin, certain, scale_to_unit
 from soel.errors import ConfigError
 from soel.numeric import MOST, UNIT, noise, random_bits, uniform as as_uniform
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels, PoolView, Selection

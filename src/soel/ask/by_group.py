@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.ask.base import Need, Strategy, certain
+from soel.ask.strategy import Need, Strategy, certain
 from soel.numeric import nearest_of
 from soel.types import Floats, PoolView, Rows, Selection
 

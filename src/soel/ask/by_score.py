@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.ask.base import Need, Strategy, alarm_margin, certain
+from soel.ask.strategy import Need, Strategy, alarm_margin, certain
 from soel.types import PoolView, Selection
 
 

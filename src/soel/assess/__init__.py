@@ -7,7 +7,7 @@ ESTIMATORS = Registry(
     {
         "kde": "soel.assess.share:KernelDensity",
         "kriging": "soel.assess.kriging:Kriging",
-        "cover": "soel.assess.share:Cover",
+        "cover": "soel.assess.share:NearestLabel",
         "pretrained": "soel.detect.incontext.share_head:PretrainedShare",
         "fixed": "soel.assess.share:Fixed",
     },

@@ -28,7 +28,7 @@ N_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Finding:
+class DriftFinding:
     """One difference. column: None for alarms. n_rows, share: of the new rows; expected: the same share of the pool.
 
     is_drift: whether it is significant and large enough. text: in words.
@@ -50,7 +50,7 @@ class Drift:
     """
 
     n_rows: int
-    findings: tuple[Finding, ...]
+    findings: tuple[DriftFinding, ...]
     columns_known: bool = True
 
     @property
@@ -101,7 +101,7 @@ class _Test:
     log_p: the smallest log p-value of the tests that were made for it.
     """
 
-    finding: Finding
+    finding: DriftFinding
     log_p: float
     n_tests: int = 1
 
@@ -119,7 +119,7 @@ def judge_drift(baseline: Baseline | None, tally: Tally | None, alarms: AlarmCou
     return Drift(alarms.n_rows, tuple(filter(_is_listed, ordered)), known)
 
 
-def _is_listed(finding: Finding) -> bool:
+def _is_listed(finding: DriftFinding) -> bool:
     """Findings without drift are listed where they count rows: shares always move a little."""
     return finding.is_drift or finding.what == "alarms" or (finding.n_rows > 0 and finding.what != "shares")
 
@@ -131,7 +131,7 @@ def _judge_alarms(alarms: AlarmCounts) -> _Test:
         f"{percent(expected)} of the pool do"
     )
     matters = share >= MORE_ALARMS * expected and share - expected >= LEAST
-    finding = Finding("alarms", None, alarms.n_alarms, share, expected, matters, text)
+    finding = DriftFinding("alarms", None, alarms.n_alarms, share, expected, matters, text)
     return _Test(finding, _log_p(alarms.n_alarms, alarms.n_rows, alarms.pool_alarms, alarms.pool_rows))
 
 
@@ -158,7 +158,7 @@ def _judge_missing(name: str, pool: Counts, new: Counts) -> _Test:
     share, expected = new.n_missing / new.n_rows, pool.n_missing / pool.n_rows
     matters = share - expected >= (LEAST_MISSING if pool.n_missing else LEAST)
     text = f"{name}: {_rows(new.n_missing, share)} lack a value, {percent(expected)} of the pool do"
-    finding = Finding("missing", name, new.n_missing, share, expected, matters, text)
+    finding = DriftFinding("missing", name, new.n_missing, share, expected, matters, text)
     return _Test(finding, _log_p(new.n_missing, new.n_rows, pool.n_missing, pool.n_rows))
 
 
@@ -167,7 +167,7 @@ def _judge_range(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Te
     for n, side, end in ((new.steps[0], "below", new.low), (new.steps[-1], "above", new.high)):
         share = n / new.n_present
         text = f"{name}: {_rows(n, share)} {side} the pool's range of {low:.6g} to {high:.6g}, as far as {end:.6g}"
-        finding = Finding("range", name, n, share, 0.0, share >= LEAST, text)
+        finding = DriftFinding("range", name, n, share, 0.0, share >= LEAST, text)
         yield _Test(finding, _log_all_new(n, new.n_present, column.pool.n_present))
 
 
@@ -177,7 +177,7 @@ def _judge_times(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Te
         share = n / new.n_present
         when = readable_time(np.datetime64(round(end), "s"))
         text = f"{name}: {_rows(n, share)} {side} the pool's {'first' if side == 'before' else 'last'} time, {when}"
-        yield _Test(Finding("calendar", name, n, share, 0.0, False, text), 0.0, 0)
+        yield _Test(DriftFinding("calendar", name, n, share, 0.0, False, text), 0.0, 0)
 
 
 def _judge_steps(name: str, column: ColumnBaseline, new: Counts) -> _Test:
@@ -190,7 +190,9 @@ def _judge_steps(name: str, column: ColumnBaseline, new: Counts) -> _Test:
         f"{name}: {percent(share)} of the values are at most {column.edges[at]:.6g}, {percent(expected)} of the "
         "pool's are"
     )
-    finding = Finding("shares", name, int(now[at]), float(share), float(expected), abs(gaps[at]) >= LEAST_MOVED, text)
+    finding = DriftFinding(
+        "shares", name, int(now[at]), float(share), float(expected), abs(gaps[at]) >= LEAST_MOVED, text
+    )
     chances = [_log_p_either(n, new.n_present, k, column.pool.n_present) for n, k in zip(now, was, strict=True)]
     return _Test(finding, min(chances), len(chances))
 
@@ -203,7 +205,7 @@ def _judge_new_words(name: str, pool: Counts, new: Counts) -> _Test:
     shown = ", ".join(map(repr, sorted(unseen, key=lambda word: (-unseen[word], word))[:N_NAMED]))
     more = f" and {len(unseen) - N_NAMED} more" if len(unseen) > N_NAMED else ""
     text = f"{name}: {_rows(n, share)} in categories that the pool does not have: {shown}{more}"
-    finding = Finding("categories", name, n, share, 0.0, share >= LEAST, text)
+    finding = DriftFinding("categories", name, n, share, 0.0, share >= LEAST, text)
     n_words = len(pool.words.keys() | new.words.keys())
     frequent = _log_all_new(max(unseen.values(), default=0), new.n_present, pool.n_present) + log(n_words)
     pool_once = sum(n == 1 and word not in new.words for word, n in pool.words.items())
@@ -217,7 +219,7 @@ def _judge_words(name: str, pool: Counts, new: Counts) -> _Test:
     word, now, was = max(counts, key=lambda each: abs(each[1] / new.n_present - each[2] / pool.n_present))
     share, expected = now / new.n_present, was / pool.n_present
     text = f"{name}: {percent(share)} of the rows are {word!r}, {percent(expected)} of the pool's are"
-    finding = Finding("shares", name, now, share, expected, abs(share - expected) >= LEAST_MOVED, text)
+    finding = DriftFinding("shares", name, now, share, expected, abs(share - expected) >= LEAST_MOVED, text)
     chances = [_log_p_either(n, new.n_present, k, pool.n_present) for _, n, k in counts]
     return _Test(finding, min(chances), len(chances))
 
@@ -227,7 +229,7 @@ def _judge_names(name: str, pool: Counts, new: Counts) -> _Test:
     share, expected = now / new.n_present, was / pool.n_present
     text = f"{name}: {_rows(now, share)} have a name that the pool has at most once, {percent(expected)} of the pool do"
     matters = share - expected >= max(LEAST_MISSING, expected / 2)
-    finding = Finding("categories", name, now, share, expected, matters, text)
+    finding = DriftFinding("categories", name, now, share, expected, matters, text)
     return _Test(finding, _log_p(now, new.n_present, was, pool.n_present))
 
 

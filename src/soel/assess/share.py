@@ -75,7 +75,7 @@ def widen(value: float, low: float, high: float, least: float, most: float) -> t
     return float(max(start, least)), float(min(end, most))
 
 
-class Cover(ContaminationEstimator):
+class NearestLabel(ContaminationEstimator):
     """The share of rows whose nearest queried row is an anomaly.
 
     The interval is Wilson's for the effective number of labels, 1 / sum of squared cell shares: one

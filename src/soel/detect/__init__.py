@@ -9,6 +9,6 @@ DETECTORS = Registry(
         "angular": "soel.detect.angular:Angular",
         "patches": "soel.detect.patches:Patches",
         "scales": "soel.detect.scales:Scales",
-        "pretrained": "soel.detect.incontext.detector:Pretrained",
+        "pretrained": "soel.detect.incontext.pretrained:Pretrained",
     },
 )

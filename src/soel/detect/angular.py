@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from soel.detect.base import NOTHING, Detector, Options
-from soel.detect.linear import Linear
+from soel.detect.detector import NOTHING, Detector, Options
+from soel.detect.linear import SelfTrainedRidge
 from soel.numeric import gaussian, mahalanobis, mean_of_nearest, nearest, single_threaded_blas, unit
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
@@ -36,9 +36,9 @@ class Angular(Detector):
 
     The score adds two parts in units of their spread over the pool. Neighbours: the logarithm of the mean distance
     to the nearest of the pool, less 0.7 times that of the distance to the nearest labelled anomaly, plus a linear part
-    (`Linear`) that counts as much as it foretells of the labels. Shape, half as much: the logarithm of Mahalanobis'
-    distance from the rows that the first part leaves unsuspected. Labelled anomalies are no part of the reference.
-    The length of a feature vector says little; its direction much.
+    (`SelfTrainedRidge`) that counts as much as it foretells of the labels. Shape, half as much: the logarithm of
+    Mahalanobis' distance from the rows that the first part leaves unsuspected. Labelled anomalies are no part of the
+    reference. The length of a feature vector says little; its direction much.
     """
 
     name = "angular"
@@ -140,13 +140,13 @@ def _spread(values: Floats) -> float:
     return float(values.std()) or 1.0
 
 
-def _taught(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> Linear:
+def _taught(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> SelfTrainedRidge:
     """The linear part, from the reference rows and the labelled ones, or some of these where they are many."""
     known = _some(np.flatnonzero(labels != UNLABELLED), rng)
     shown = np.full_like(labels, UNLABELLED)
     shown[known] = labels[known]
     seen = np.union1d(rows, known)
-    return Linear.fit(points[seen], shown[seen], share)
+    return SelfTrainedRidge.fit(points[seen], shown[seen], share)
 
 
 def _some(known: Rows, rng: np.random.Generator) -> Rows:

@@ -18,7 +18,7 @@ SOFTNESS = 0.3  # of the border between suspected and not, in spreads of the sco
 
 
 @dataclass(frozen=True)
-class Linear:
+class SelfTrainedRidge:
     """A direction (p,) along which anomalies lie, and how far the labels bear it out.
 
     foresight: the chance that a withheld anomaly scores above a withheld normal row; 0.5 is none at all.
@@ -28,7 +28,7 @@ class Linear:
     foresight: float
 
     @classmethod
-    def fit(cls, points: Floats, labels: Labels, share: float) -> Linear:
+    def fit(cls, points: Floats, labels: Labels, share: float) -> SelfTrainedRidge:
         """From centred points (n, p), their labels (n,) and the share of anomalies among them.
 
         At first every row takes the labels of those that lie in its direction. Then, in rounds, a direction is fitted

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.detect.base import NOTHING, Detector, Options
+from soel.detect.detector import NOTHING, Detector, Options
 from soel.detect.fingerprints import fingerprints, positions_among
 from soel.detect.remember import remember
 from soel.numeric import blocks, gaussian, mahalanobis, mean_of_nearest, nearest

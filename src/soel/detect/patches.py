@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from soel.detect.base import NOTHING, Options, PlaceDetector
+from soel.detect.detector import NOTHING, Options, PlaceDetector
 from soel.detect.examples import Examples, arms_at, find_examples, weigh, weigh_arms
 from soel.detect.fingerprints import fingerprints, is_among
 from soel.detect.foresight import judge_foresight, trust_in

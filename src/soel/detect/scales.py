@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from soel.detect.base import NOTHING, PlaceDetector
+from soel.detect.detector import NOTHING, PlaceDetector
 from soel.detect.foresight import judge_foresight, trust_in
 from soel.detect.patches import QUIET, Patches, fold
 from soel.numeric import single_threaded_blas

@@ -8,7 +8,7 @@ from soel.text import count, percent, percent_range
 
 if TYPE_CHECKING:  # words need no scipy
     from soel.assess.conformal import FitFigures
-    from soel.assess.spot_check import Bounds, Quality
+    from soel.assess.quality import Bounds, Quality
 
 NO_CHECK = (
     "How many of the alarms are real is not known: `soel ask DIR --spot-check 10` draws items at random, whose labels "

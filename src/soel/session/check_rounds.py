@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from soel.assess.spot_check import Quality, SpotCheck, Stratum, draw_check
+from soel.assess.quality import Quality, SpotCheck, Stratum, draw_check
 from soel.errors import SessionError
 from soel.session.rounds import CheckFacts, Round
 from soel.session.state import SessionState

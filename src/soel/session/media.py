@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from soel.assess.threshold import ThresholdRule, parse_threshold
-from soel.detect.base import PlaceDetector
+from soel.detect.detector import PlaceDetector
 from soel.errors import DataError, SessionError
 from soel.images.decode import ImageFiles, load_thumbnail, shrink
 from soel.images.grids import Grid

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from soel.ask import is_sequential
-from soel.assess.spot_check import Quality
+from soel.assess.quality import Quality
 from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.records import body_of

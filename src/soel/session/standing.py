@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from soel.assess.conformal import FitFigures
-from soel.assess.spot_check import Quality
+from soel.assess.quality import Quality
 from soel.session.check_rounds import measure_quality
 from soel.session.folder import SessionFolder
 from soel.session.people import Person, measure_people

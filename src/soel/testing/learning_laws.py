@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from soel.ask.base import Need, Strategy
+from soel.ask.strategy import Need, Strategy
 from soel.assess.share import ContaminationEstimator
 from soel.errors import ConfigError, DataError
 from soel.networks.objectives import Objective, UnlabelledWeights

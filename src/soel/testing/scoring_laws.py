@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from soel.assess.metrics import auroc
-from soel.detect.base import Detector
+from soel.detect.detector import Detector
 from soel.errors import ConfigError
 from soel.images.extractors import Extractor, Pictures
 from soel.testing.laws import ABSOLUTE, RELATIVE, Kit, Use, equal, expecting, require, require_apart

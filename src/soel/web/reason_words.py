@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from soel.assess.spot_check import Quality
+from soel.assess.quality import Quality
 from soel.assess.threshold import parse_threshold
 from soel.explain import RowExplanation
 from soel.explain.words import localise, name_group

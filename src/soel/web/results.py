@@ -13,7 +13,7 @@ import numpy as np
 from starlette.responses import Response
 
 from soel.assess.conformal import UnsureBand
-from soel.assess.spot_check import Stratum, widest_intervals
+from soel.assess.quality import Stratum, widest_intervals
 from soel.errors import SessionError
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.table import ScoreTable, labels_by_item

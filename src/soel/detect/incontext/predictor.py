@@ -23,7 +23,7 @@ FEWEST_FREE = 10  # unlabelled rows from which the unit of scores can be told
 
 
 @dataclass(frozen=True)
-class Context:
+class PoolContext:
     """Rows that stand for a pool, and what else decides how they are read.
 
     values: (m, d). views: (v, d, p) of a wide table, or none. n_beyond: so many rows at the end are attended to, but
@@ -64,7 +64,7 @@ class Described:
 class View:
     """A context before any label: all its columns, a group of them, or its axes (d, p)."""
 
-    def __init__(self, context: Context, matrix: Floats | None) -> None:
+    def __init__(self, context: PoolContext, matrix: Floats | None) -> None:
         self.matrix = None if matrix is None else np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
         values = self.narrow(context.values)
         sample, beyond = values[: context.n_sample], values[context.n_sample :]
@@ -143,7 +143,7 @@ Part = Callable[[LabelledView, Outputs], Floats]
 class EncodedContext:
     """A context before any label. The first view counts half where there are several, the others the other half."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PoolContext) -> None:
         self.context = context
         self.views = [View(context, matrix) for matrix in context.views] or [View(context, None)]
         n_others = len(self.views) - 1
@@ -254,7 +254,7 @@ class Predictor:
 
 
 @remember(1)
-def encode_context(context: Context) -> EncodedContext:
+def encode_context(context: PoolContext) -> EncodedContext:
     """A context before any label; that of the last one is kept for the next answer."""
     return EncodedContext(context)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from soel.assess.share import COVERAGE, ContaminationEstimator
 from soel.detect.incontext.network import HIGHEST_SHARE, LOWEST_SHARE, N_SHARE_BINS
-from soel.detect.incontext.predictor import Context, EncodedContext, Predictor
+from soel.detect.incontext.predictor import EncodedContext, PoolContext, Predictor
 from soel.detect.incontext.samples import choose_rows, column_order, keys, wide_views
 from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels
 
@@ -40,7 +40,7 @@ class PretrainedShare(ContaminationEstimator):
             return Estimate(n_found / n_rows, n_found / n_rows, n_found / n_rows, "pretrained")
         points = points[:, column_order(points)]
         rows = choose_rows(keys(points), labels, CONTEXT_ROWS)
-        context = Context(points[rows], wide_views(points[rows], 0))
+        context = PoolContext(points[rows], wide_views(points[rows], 0))
         tail = (1 - COVERAGE) / 2
         chances = Predictor(EncodedContext(context), labels[rows]).shares() / np.array(PRIOR)
         shares = _quantiles(chances, np.array([tail, 0.5, 1 - tail]))

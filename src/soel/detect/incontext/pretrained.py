@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.detect.base import NOTHING, Detector, Options
+from soel.detect.detector import NOTHING, Detector, Options
 from soel.detect.incontext.predictor import (
-    Context,
     EncodedContext,
     LabelledView,
+    PoolContext,
     Predictor,
     encode_context,
     unit_over,
@@ -83,7 +83,7 @@ class Pretrained(Detector):
     version = 6
     leaves_out = True
 
-    context: Context
+    context: PoolContext
     labels: Labels
     columns: Rows
     with_labels: Neighbours
@@ -110,7 +110,7 @@ class Pretrained(Detector):
         views = wide_views(pool[rows[: len(rows) - n_beyond]], seed)
         is_large = len(pool) > LARGE_POOL
         return cls(
-            context=Context(pool[rows], views, seed % 2**24, n_beyond),
+            context=PoolContext(pool[rows], views, seed % 2**24, n_beyond),
             labels=labels[rows].astype(np.int8),
             columns=columns,
             with_labels=Neighbours.fit(pool[beside], labels[beside], seed),
@@ -209,7 +209,7 @@ class Pretrained(Detector):
         with_labels, without = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
         surrogate = within(arrays, SURROGATE)
         return cls(
-            context=Context(values, np.asarray(arrays["views"], np.float32), seed, n_beyond, weights),
+            context=PoolContext(values, np.asarray(arrays["views"], np.float32), seed, n_beyond, weights),
             labels=np.asarray(arrays["labels"], np.int8),
             columns=np.asarray(arrays["columns"], np.int64),
             with_labels=with_labels,
