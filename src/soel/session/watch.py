@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from soel.assess.quality import Quality, SpotCheck, Stratum
 from soel.assess.sequential import Counts, RateTest, judge_rate
-from soel.assess.spot_check import Quality, SpotCheck, Stratum
 from soel.errors import EmptyTableError, SessionError, SoelError
 from soel.files import hold_lock
 from soel.numeric import mean_of_nearest, nearest
