@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from soel.estimator import SOEL as SOEL
     from soel.explain import Explanation as Explanation, Reason as Reason
     from soel.images.extractors import Extractor as Extractor
+    from soel.images.picture_pool import MediaOptions as MediaOptions
     from soel.networks.base import Backbone as Backbone
     from soel.networks.objectives import Objective as Objective
     from soel.session import Answer as Answer, Session as Session, SessionOptions as SessionOptions
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from soel.session.growth import add_data as add_data, remove_items as remove_items
     from soel.session.labels import take_labels as take_labels
     from soel.session.listing import list_sessions as list_sessions
-    from soel.session.pictures import MediaOptions as MediaOptions
     from soel.settings import PROFILES as PROFILES, Profile as Profile, Schedule as Schedule
     from soel.types import (
         Estimate as Estimate,
@@ -67,7 +67,7 @@ _HOME_OF = {
         "soel.session.growth": "add_data remove_items",
         "soel.session.listing": "list_sessions",
         "soel.session.labels": "take_labels",
-        "soel.session.pictures": "MediaOptions",
+        "soel.images.picture_pool": "MediaOptions",
         "soel.settings": "PROFILES Profile Schedule",
         "soel.types": "Estimate Evidence ItemWeights Kind Label PoolView RankedWeights Selection Verdict",
     }.items()

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.cli.arguments import Exit
-from soel.images import __main__ as extractors
-from soel.session import pictures
+from soel.images import __main__ as extractors, picture_pool
 from soel.tables.rows import read_rows
 from tests.cli.conftest import Run
 from tests.images.makers import ColourExtractor, make_clip, make_folder
@@ -16,7 +15,7 @@ from tests.images.makers import ColourExtractor, make_clip, make_folder
 
 @pytest.fixture(autouse=True)
 def _colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
 
 

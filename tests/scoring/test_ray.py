@@ -16,10 +16,10 @@ from pyarrow import parquet
 
 from soel.cli.main import main
 from soel.errors import ConfigError, DataError
+from soel.images.picture_pool import MediaOptions
 from soel.scoring import stream
 from soel.scoring.ray import Cluster, import_ray, reachable
 from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, scores
-from soel.session.pictures import MediaOptions
 from soel.tables.streams import open_stream
 from tests.images.makers import make_folder, residual_network
 from tests.scoring.ray_nodes import (

@@ -9,7 +9,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
-from soel.session import Answer, pictures
+from soel.images import picture_pool
+from soel.session import Answer
 from soel.session.media import open_media
 from soel.session.worker import JobStatus
 from soel.types import Verdict
@@ -87,7 +88,7 @@ def _table(browser: Browser, place: Path) -> None:
 
 
 def _media(browser: Browser, place: Path, kind: str) -> None:
-    setattr(pictures, "open_extractor", lambda which: Brightness())  # noqa: B010
+    setattr(picture_pool, "open_extractor", lambda which: Brightness())  # noqa: B010
     place.mkdir()
     data = place / ("discs" if kind == "image" else "belt.mp4")
     (write_discs if kind == "image" else write_clip)(data)

@@ -8,8 +8,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.images import extract
-from soel.session import pictures, worker
+from soel.images import extract, picture_pool
+from soel.session import worker
 from soel.types import Floats
 from tests.web.pictures import Brightness
 
@@ -25,7 +25,7 @@ class SlowBrightness(Brightness):
 
 if __name__ == "__main__":
     if sys.argv[2:3] == [worker.CREATE]:
-        setattr(pictures, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
+        setattr(picture_pool, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
         setattr(extract, "SYNC_SECONDS", 0.0)  # noqa: B010
         sys.exit(worker.main(*sys.argv[1:]))
     if sys.argv[2:3] and sys.argv[2] in (*worker.STEPS, worker.REFINE):

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Route, expect
 
-from soel.session import pictures
+from soel.images import picture_pool
 from tests.web.accessibility import violations
 from tests.web.conftest import BUDGET, N_ITEMS, build_page
 from tests.web.live_server import Live, serving
@@ -95,7 +95,7 @@ def test_an_annotator_sees_the_data_and_no_forms_on_a_dark_phone(browser: Browse
 
 
 def test_pictures_are_added_several_at_once(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: Brightness())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: Brightness())
     rng = np.random.default_rng(99)
     for number in range(3):
         Image.fromarray(draw_disc(rng, False)).save(tmp_path / f"new-{number}.png")

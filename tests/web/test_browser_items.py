@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from soel.session import pictures
+from soel.images import picture_pool
 from soel.tables.rows import read_rows, write_rows
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
@@ -212,7 +212,7 @@ def test_a_second_opinion_is_waited_for_and_disputes_before_training(browser: Br
 def test_the_picture_of_the_map_leaves_room_for_its_words(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda _: Brightness())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     with serving(build_pictures(tmp_path, "image")) as live:
         live.page.label_all()

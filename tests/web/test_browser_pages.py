@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
-from soel.session import pictures
+from soel.images import picture_pool
 from soel.settings import PAPER
 from soel.tables.rows import write_rows
 from tests.web.accessibility import violations
@@ -228,7 +228,7 @@ def look_closer(page: Page) -> None:
 def test_pictures_and_frames_from_the_first_key_to_a_new_label(
     browser: Browser, fake: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda _: Brightness())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     with serving(build_pictures(tmp_path, kind)) as live:
         page = live.open(browser)

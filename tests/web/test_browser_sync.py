@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from soel.session import SessionState, pictures
+from soel.images import picture_pool
+from soel.session import SessionState
 from soel.types import Verdict
 from tests.images.test_patches import PlaceExtractor
 from tests.web.conftest import build_page
@@ -146,7 +147,7 @@ def test_every_change_arrives_once(browser: Browser, live: Live, act: Callable[[
 
 
 def test_four_quick_points_are_four_marks(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda _: PlaceExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     with serving(build_pictures(tmp_path, "image")) as live:
         page = live.open(browser)

@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
+from soel.images import picture_pool
 from soel.report.gather import write_report
 from soel.report.page import MAP_KEY
-from soel.session import pictures
 from tests.images.test_patches import PlaceExtractor
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page
@@ -26,7 +26,7 @@ from tests.web.test_media import build_pictures
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    monkeypatch.setattr(pictures, "open_extractor", lambda _: PlaceExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     built = build_pictures(tmp_path, "image")
     yield built
@@ -45,7 +45,7 @@ def test_a_map_is_drawn_over_the_picture_when_it_is_asked_for(page: Page) -> Non
 
 
 def test_rows_and_whole_pictures_have_no_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda _: Brightness())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     (tmp_path / "t").mkdir()
     for built in (build_pictures(tmp_path, "image"), build_page(tmp_path / "t")):

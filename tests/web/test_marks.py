@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page as Opened, expect
 
-from soel.session import pictures
+from soel.images import picture_pool
 from soel.session.marks import Region
 from tests.images.test_patches import PlaceExtractor
 from tests.web.accessibility import violations
@@ -24,7 +24,7 @@ BOX = {"shape": "box", "points": [[0.1, 0.1], [0.4, 0.3]]}
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    monkeypatch.setattr(pictures, "open_extractor", lambda _: PlaceExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     built = build_pictures(tmp_path, "image", answers_per_item=2)
     yield built

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from soel.images import picture_pool
+from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
-from soel.session import pictures
-from soel.session.pictures import MediaOptions
 from tests.session.fake_learner import use_fake_learner
 from tests.web.conftest import Page, build_page
 from tests.web.pictures import Brightness, write_belt, write_discs
@@ -23,7 +23,7 @@ def media(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     place = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
         use_fake_learner(patch)
-        patch.setattr(pictures, "open_extractor", lambda _: Brightness())
+        patch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
         patch.setenv("SOEL_CACHE", str(place / "cache"))
         page = build_pictures(place, request.param)
         yield request.param, page

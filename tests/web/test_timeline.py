@@ -23,7 +23,7 @@ from tests.web.test_media import build_pictures
 @pytest.fixture
 def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     use_fake_learner(monkeypatch)
-    monkeypatch.setattr("soel.session.pictures.open_extractor", lambda _: Brightness())
+    monkeypatch.setattr("soel.images.picture_pool.open_extractor", lambda _: Brightness())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     built = build_pictures(tmp_path, "video")
     built.label_all()
@@ -100,7 +100,7 @@ def test_an_event_leads_to_its_frame(browser: Browser, clips: Page, look: str) -
 
 
 def test_the_report_shows_events_and_pictures_with_their_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soel.session.pictures.open_extractor", lambda _: PlaceExtractor())
+    monkeypatch.setattr("soel.images.picture_pool.open_extractor", lambda _: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     for kind in ("image", "video"):
         (tmp_path / kind).mkdir()

@@ -16,8 +16,8 @@ from soel.tables.read_options import DATE_ORDERS, DECIMALS, ReadOptions, read_se
 from soel.text import name_options, percent, show
 
 if TYPE_CHECKING:
+    from soel.images.picture_pool import MediaOptions
     from soel.report.progress import Bar
-    from soel.session.pictures import MediaOptions
     from soel.tables.column import Column
     from soel.tables.table_schema import Schema
 
@@ -222,8 +222,8 @@ class DataSettings:
 
     def media(self, extractor: str, bar: Bar | None) -> MediaOptions:
         """How pictures are read."""
+        from soel.images.picture_pool import MediaOptions
         from soel.images.source import Reading
-        from soel.session.pictures import MediaOptions
 
         given = self.others
         limit = self.columns.max_unpacked

@@ -23,6 +23,8 @@ DIGITS = 16
 N_SHOWN = 5
 Codes = list[int]
 
+PICTURE_LIST = ".items.csv"  # what follows the name of pictures where a session lists them for itself
+
 
 @dataclass(frozen=True)
 class MediaItem:

@@ -13,12 +13,12 @@ from soel.ask import STRATEGIES
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError, DamagedError, SessionError
 from soel.files import explain, parse_json, write_whole
+from soel.images.image_items import PICTURE_LIST
 from soel.records import body_of, read_body
 from soel.settings import GOALS, Profile, choose_profile
 from soel.types import Kind
 
 FORMAT = 1
-PICTURE_LIST = ".items.csv"  # what follows the name of pictures where a session lists them for itself
 POOL_ROWS = 200_000
 USUAL_BUDGET = 20  # labels, fewer where there are not so many items
 

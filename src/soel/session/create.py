@@ -9,16 +9,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from soel.errors import SessionError
 from soel.files import building, copy_whole, write_whole
+from soel.images.picture_pool import MediaOptions, read_picture_pool
 from soel.images.source import is_media
 from soel.scoring.ray import Cluster, import_ray, reachable, run_parts
 from soel.session import Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.session.folder import KEPT, MEDIA, Whole, write_patches, write_sample_notes
-from soel.session.pictures import MediaOptions, read_picture_pool
+from soel.session.pictures import on_cluster
 from soel.session.samples import is_read_in_parts
 from soel.session.store import new_store, open_store, strip_password
 from soel.tables.encoder import Encoder
@@ -190,7 +192,8 @@ def read_pool(
             table = read_table(data, options.id_column, label, columns)
             yield PoolSource(Path(data), table, options.id_column, options.label_column)
         else:
-            found = read_picture_pool(Path(data), options.id_column, options.label_column, media, folder, cluster)
+            spread = None if cluster is None else partial(on_cluster, cluster)
+            found = read_picture_pool(Path(data), options.id_column, options.label_column, media, folder, spread)
             known = found.label_column
             table = read_table(found.path, "id", [known] if known else [])
             yield PoolSource(found.path, table, "id", known, found.features, found.note, found.patches)

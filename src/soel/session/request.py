@@ -19,10 +19,10 @@ from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, 
 from soel.files import is_marked, mark, private_folder, remove_marked
 from soel.images import decode, video
 from soel.images.extractors import DEFAULT as USUAL_EXTRACTOR, REMOTE, onnx_file, open_extractor
+from soel.images.picture_pool import MediaOptions
 from soel.images.source import is_idx, is_media, open_source
 from soel.records import body_of, read_body
 from soel.session import SessionOptions
-from soel.session.pictures import MediaOptions
 from soel.session.store import strip_password
 from soel.session.worker import CREATE, JobStatus, begin, progress
 from soel.tables.inspection import look_at, look_at_start

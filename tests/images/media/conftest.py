@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.session import pictures
+from soel.images import picture_pool
 from tests.images.makers import ColourExtractor
 from tests.session.fake_learner import use_fake_learner
 
@@ -14,6 +14,6 @@ from tests.session.fake_learner import use_fake_learner
 @pytest.fixture
 def colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Colours as features, the fake learner, and a cache of one's own."""
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
     use_fake_learner(monkeypatch)
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))

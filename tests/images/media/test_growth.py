@@ -12,12 +12,13 @@ import pytest
 from PIL import Image
 
 from soel.errors import DataError
+from soel.images import picture_pool
+from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
-from soel.session import SessionOptions, create, pictures, scores
+from soel.session import SessionOptions, create, scores
 from soel.session.growth import add_data
 from soel.session.item_tables import readable_rows
 from soel.session.media import SessionMedia
-from soel.session.pictures import MediaOptions
 from tests.images.makers import ColourExtractor, make_clip, make_folder
 
 pytestmark = pytest.mark.usefixtures("colours")
@@ -55,7 +56,7 @@ def test_more_pictures_are_shown_and_scored(tmp_path: Path, monkeypatch: pytest.
         (tmp_path / "t.csv").write_text("a,b\n1,2\n")
         with pytest.raises(DataError, match="holds no pictures"):
             add_data(session, tmp_path / "t.csv")
-        monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
+        monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
         with pytest.raises(DataError, match="another one than the session began with"):
             add_data(session, paint(tmp_path / "third", (9, 9, 9)))
 

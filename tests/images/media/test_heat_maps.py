@@ -13,11 +13,12 @@ from PIL import Image
 
 from soel.cli.main import main
 from soel.errors import SessionError
+from soel.images import picture_pool
 from soel.images.grids import Grid
 from soel.images.maps import Box, draw_overlay, find_boxes
-from soel.session import Session, SessionOptions, create, pictures
+from soel.images.picture_pool import MediaOptions
+from soel.session import Session, SessionOptions, create
 from soel.session.media import write_maps
-from soel.session.pictures import MediaOptions
 from tests.images.media.test_patches import ask_and_fit, make_pictures
 from tests.images.test_patches import PlaceExtractor
 
@@ -83,7 +84,7 @@ def test_a_light_and_a_dark_line_side_by_side_show_the_limit_on_any_picture(shad
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: PlaceExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     data = make_pictures(tmp_path / "pictures")
     made = create.create_session(tmp_path / "s", data, SessionOptions(budget=4))
@@ -123,7 +124,7 @@ def test_the_command_writes_maps(session: Session, tmp_path: Path, capsys: pytes
 
 
 def test_a_session_on_whole_pictures_has_no_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: PlaceExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     data = make_pictures(tmp_path / "pictures", 8)
     made = create.create_session(tmp_path / "s", data, SessionOptions(budget=2), media=MediaOptions(patches="no"))

@@ -19,14 +19,15 @@ import pytest
 from PIL import Image
 
 from soel.errors import DataError, LabelError, SchemaError, SessionError
-from soel.images import extractors
+from soel.images import extractors, picture_pool
 from soel.images.extractors import RESNET152, file_digest, open_extractor
+from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
 from soel.session import Session, SessionOptions, create, pictures, scores
 from soel.session.item_tables import read_items, readable_rows
 from soel.session.labels import export_labels
 from soel.session.media import SessionMedia, open_media
-from soel.session.pictures import MediaOptions, media_summary
+from soel.session.pictures import media_summary
 from tests.images.makers import ColourExtractor, make_clip, make_folder, noise, residual_network
 
 pytestmark = pytest.mark.usefixtures("colours")
@@ -68,7 +69,7 @@ def test_a_moved_folder_scores_under_the_same_ids(session: Session, folder: Path
 def test_other_weights_than_the_session_s_are_refused(
     session: Session, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
     with pytest.raises(DataError, match="another one"):
         scores.score_file(session, folder, tmp_path / "a.csv")
 

@@ -12,15 +12,16 @@ from PIL import Image
 from soel import SOEL
 from soel.detect.scales import Scales
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
-from soel.images import image_rows
+from soel.images import image_rows, picture_pool
 from soel.images.grids import Grid
+from soel.images.picture_pool import MediaOptions
 from soel.report import gather
-from soel.session import Session, SessionOptions, create, pictures, scores
+from soel.session import Session, SessionOptions, create, scores
 from soel.session.check import check_session
 from soel.session.growth import add_data, remove_items
 from soel.session.marks import Mark, Region
 from soel.session.media import SessionMaps, find_patches, write_maps
-from soel.session.pictures import MediaOptions, media_summary
+from soel.session.pictures import media_summary
 from tests.images.makers import ColourExtractor
 from tests.images.test_patches import PlaceExtractor
 from tests.session.again import differing
@@ -28,7 +29,7 @@ from tests.session.again import differing
 
 @pytest.fixture(autouse=True)
 def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: PlaceExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
 
 
@@ -91,7 +92,7 @@ def test_size_or_word_decides(tmp_path: Path, side: int, said: str, looks: bool)
 
 
 def test_an_extractor_without_places_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
     with closing(make_session(tmp_path)) as session:
         assert session.folder.patches is None
     with pytest.raises(ConfigError, match="colours has no middle layers"):

@@ -16,9 +16,9 @@ from pyarrow import parquet
 
 from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, SessionError
 from soel.files import mark
+from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
 from soel.session import SessionFolder, SessionOptions, request, worker
-from soel.session.pictures import MediaOptions
 from soel.session.request import Creation, Request, session_folder
 from soel.session.worker import JobStatus
 
