@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from soel.scoring.table import COLUMNS
+from soel.scoring.score_table import COLUMNS
 from soel.tables.rows import read_rows, write_rows
 from tests.cli.conftest import N_FAR, N_ROWS, Run, fill, write_table
 

@@ -11,7 +11,7 @@ import pytest
 
 from soel.assess.metrics import cover_radius
 from soel.cli.main import main
-from soel.scoring.cover import find_space, measure_cover
+from soel.scoring.cover_radius import find_space, measure_cover
 from soel.session import Session, SessionOptions, create
 from soel.session.item_tables import read_encoder
 from soel.settings import PAPER

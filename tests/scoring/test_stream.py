@@ -24,8 +24,8 @@ import soel
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError, DataError, NoPermissionError, SessionError
 from soel.scoring.score import Scorer
-from soel.scoring.stream import Beside, Explainer, score_stream
-from soel.scoring.table import COLUMNS, ScoreTable
+from soel.scoring.score_table import COLUMNS, ScoreTable
+from soel.scoring.stream import Beside, RowReasons, score_stream
 from soel.tables import rows
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
@@ -332,9 +332,9 @@ class Telling:
         return {"why": [f"because of {name}" for name in ids], "why_1_share": sums, "why_1_rank": [7] * len(ids)}
 
 
-def explainer(telling: Telling, most: int = 8) -> Explainer:
+def explainer(telling: Telling, most: int = 8) -> RowReasons:
     count = lambda n_alarms, n_rows: min(max(n_alarms, 3), most, n_rows)  # noqa: E731 - as short as it gets
-    return Explainer(("why", "why_1_share", "why_1_rank"), telling, count)
+    return RowReasons(("why", "why_1_share", "why_1_rank"), telling, count)
 
 
 @pytest.mark.parametrize(

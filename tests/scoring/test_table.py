@@ -12,7 +12,7 @@ import pytest
 from soel.errors import ConfigError
 from soel.images.image_items import MediaItem
 from soel.scoring.score import Scores, rank
-from soel.scoring.table import COLUMNS, ScoreTable, labels_by_item, name_pictures, name_rows
+from soel.scoring.score_table import COLUMNS, ScoreTable, labels_by_item, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold
 from soel.tables.rows import read_rows
 from soel.types import Verdict

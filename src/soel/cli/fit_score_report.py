@@ -119,7 +119,7 @@ def _say_explained(document: Mapping[str, Any], is_new: bool) -> list[str]:
 
 def _show_top(rows: Sequence[Mapping[str, Any]]) -> str:
     """The most anomalous items as a table, with the names of the file; an id only where nothing else names the item."""
-    from soel.scoring.table import COLUMNS
+    from soel.scoring.score_table import COLUMNS
     from soel.text import format_table
 
     names = list(takewhile(lambda name: name != "rank", rows[0]))

@@ -23,7 +23,7 @@ from soel.report.projection import fit_plane, project
 from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
 from soel.report.reasons import Kept, explain_session, find_why
 from soel.scoring.clips import name_intervals
-from soel.scoring.table import name_pictures
+from soel.scoring.score_table import name_pictures
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.session.item_tables import read_items

@@ -19,7 +19,7 @@ from soel.scoring.parts import ScoredPart, ScoredParts, merge_by_rank, open_scor
 from soel.scoring.ranking import write_ranks, write_scores
 from soel.scoring.ray import Cluster, reachable, run_parts
 from soel.scoring.score import Scorer
-from soel.scoring.table import N_TOP, Answers, score_columns
+from soel.scoring.score_table import N_TOP, Answers, score_columns
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.location import DataPart, column_of
@@ -32,7 +32,7 @@ Tabulate = Callable[[Frame, Floats, Sequence[str]], Mapping[str, Sequence[Any]]]
 
 
 @dataclass(frozen=True)
-class Explainer:
+class RowReasons:
     """How the most anomalous rows are explained.
 
     names: of the columns that reasons become. tabulate: rows, the features (n, d) that they are encoded to and their
@@ -64,7 +64,7 @@ class Beside:
 
     answers: Answers = field(default_factory=dict)
     with_columns: bool = False
-    explainer: Explainer | None = None
+    explainer: RowReasons | None = None
     is_compared: bool = False
 
 

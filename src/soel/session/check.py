@@ -37,7 +37,7 @@ _MEANS = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckedFile:
     """One file or list, by its name in the session. is_whole: None where nothing was kept to compare it with.
 
     means: what follows from the damage. remedy: what to do. can_rebuild: whether `repair` makes it again.
@@ -50,44 +50,44 @@ class Finding:
     can_rebuild: bool = False
 
 
-def check_session(folder: Path, store: str | None = None) -> tuple[Finding, ...]:
+def check_session(folder: Path, store: str | None = None) -> tuple[CheckedFile, ...]:
     """All that the session rests on, in full: every byte is read, whatever was compared before."""
     place = SessionFolder(Path(folder))
     try:
         config = place.config
     except DamagedError as error:
-        return (Finding(CONFIG, False, f"Nothing else can be compared. {error}", RESTORE),)
-    found = [Finding(CONFIG, True), *_files(place, config.digests)]
+        return (CheckedFile(CONFIG, False, f"Nothing else can be compared. {error}", RESTORE),)
+    found = [CheckedFile(CONFIG, True), *_files(place, config.digests)]
     try:
         with closing(open_store(place, store)) as kept:
             kept.check()
             state = fold(kept.read(), config.budget, config.answers_per_item)
     except SoelError as error:
-        return (*found, Finding("events", False, f"Every answer is in there. {error}", RESTORE))
+        return (*found, CheckedFile("events", False, f"Every answer is in there. {error}", RESTORE))
     for number in range(2, len(state.pools) + 1):
         found += _files(SessionFolder(place.path, state.pools[:number]), state.pools[number - 1].digests)
     if place.has_pictures and not any(finding.is_whole is False for finding in found):
         found += _pictures(SessionFolder(place.path, state.pools))
-    return (*found, Finding("events", True), *_rounds(place, state), *_models(place, state))
+    return (*found, CheckedFile("events", True), *_rounds(place, state), *_models(place, state))
 
 
-def _files(place: SessionFolder, digests: Mapping[str, str]) -> Iterator[Finding]:
+def _files(place: SessionFolder, digests: Mapping[str, str]) -> Iterator[CheckedFile]:
     """The files of one pool."""
     damaged = [name for name, digest in digests.items() if not _is_same(place.home / name, digest)]
     source_is_whole = not any(name.startswith(("source", "encoder", ROWS)) for name in damaged)
     for name in digests:
         shown = (place.home / name).relative_to(place.path).as_posix()
         if name not in damaged:
-            yield Finding(shown, True)
+            yield CheckedFile(shown, True)
             continue
         is_features = name == FEATURES and not place.has_pictures
         is_ids = name == IDS and (len(place.pools) == 1 or place.config.id_column is not None)
         can_rebuild = source_is_whole and (is_ids or is_features)
         means = _MEANS.get(name) or _MEANS.get(Path(name).stem, "")
-        yield Finding(shown, False, means, REBUILD if can_rebuild else RESTORE, can_rebuild)
+        yield CheckedFile(shown, False, means, REBUILD if can_rebuild else RESTORE, can_rebuild)
 
 
-def _pictures(place: SessionFolder) -> Iterator[Finding]:
+def _pictures(place: SessionFolder) -> Iterator[CheckedFile]:
     """The pictures that items of the pool came with: whether they are where the session will look for them."""
     for number in np.unique(place.rows[:, 0]).tolist():
         note = place.part(number).media_note
@@ -95,20 +95,20 @@ def _pictures(place: SessionFolder) -> Iterator[Finding]:
         base = data if data.is_dir() else data.parent
         missing = [path for path in ([data] if paths is None else [base / path for path in paths]) if not path.exists()]
         means = f"{len(missing)} are missing, such as {missing[0]}; their items cannot be shown." if missing else ""
-        yield Finding(f"pictures of pool {number}", not missing, means, "Bring them back." if missing else "")
+        yield CheckedFile(f"pictures of pool {number}", not missing, means, "Bring them back." if missing else "")
 
 
-def _rounds(place: SessionFolder, state: SessionState) -> Iterator[Finding]:
+def _rounds(place: SessionFolder, state: SessionState) -> Iterator[CheckedFile]:
     records = {part.record: part for drawn in state.rounds for part in reversed(drawn.parts)}
     for drawn in sorted(records.values(), key=lambda part: part.event):
         is_whole = _is_same(place.rounds / drawn.record, drawn.digest)
         means = (
             "" if is_whole else f"Labels of round {drawn.number} cannot be learnt from, its questions not explained."
         )
-        yield Finding(f"rounds/{drawn.record}", is_whole, means, "" if is_whole else RESTORE)
+        yield CheckedFile(f"rounds/{drawn.record}", is_whole, means, "" if is_whole else RESTORE)
 
 
-def _models(place: SessionFolder, state: SessionState) -> Iterator[Finding]:
+def _models(place: SessionFolder, state: SessionState) -> Iterator[CheckedFile]:
     """The models that something still rests on: the warm-up and the last fit."""
     wanted = {}
     if state.warm_up is not None:
@@ -121,7 +121,7 @@ def _models(place: SessionFolder, state: SessionState) -> Iterator[Finding]:
             why = "" if fingerprint == ref.fingerprint else "It is another model than the one that was written down."
         except SoelError as error:
             why = str(error)
-        yield Finding(ref.folder, not why, why, remedy if why else "")
+        yield CheckedFile(ref.folder, not why, why, remedy if why else "")
 
 
 def fingerprint_of(folder: Path) -> str:
@@ -137,7 +137,7 @@ def _is_same(path: Path, digest: str) -> bool:
         return False
 
 
-def repair(folder: Path, findings: tuple[Finding, ...]) -> list[str]:
+def repair(folder: Path, findings: tuple[CheckedFile, ...]) -> list[str]:
     """Make again what can be made from the table; returns the names. What does not come out as it was stays away."""
     wanted = {finding.name for finding in findings if finding.is_whole is False and finding.can_rebuild}
     if not wanted:

@@ -24,8 +24,8 @@ from soel.report.reasons import (
 from soel.scoring.clips import name_intervals, write_intervals
 from soel.scoring.ray import Cluster, import_ray
 from soel.scoring.score import Scorer
-from soel.scoring.stream import Beside, Explainer, check_out, score_stream
-from soel.scoring.table import Answers, Cells, Names, ScoreTable, labels_by_item, name_pictures, name_rows
+from soel.scoring.score_table import Answers, Cells, Names, ScoreTable, labels_by_item, name_pictures, name_rows
+from soel.scoring.stream import Beside, RowReasons, check_out, score_stream
 from soel.session import Session
 from soel.session.item_tables import read_encoder, read_encoder_with_baseline, read_items, read_rows_as
 from soel.session.media import open_media
@@ -199,7 +199,7 @@ def _answers_to_same(session: Session, new: _Items) -> Answers:
     return {new.ids[row]: answers[new.ids[row]] for row in rows[same]}
 
 
-def _make_explainer(session: Session, scorer: Scorer, n_rows: int) -> Explainer:
+def _make_explainer(session: Session, scorer: Scorer, n_rows: int) -> RowReasons:
     """How some of `n_rows` rows are explained by the columns of the session's table.
 
     A rule may set the share of alarms; a small file is no measure of what is ordinary.
@@ -212,4 +212,4 @@ def _make_explainer(session: Session, scorer: Scorer, n_rows: int) -> Explainer:
         like = tabulate_likeness(explainer.alike(features), rows, ids, labels)
         return {**tabulate_reasons(explainer.explain(frame, features), rows, len(rows)), **like}
 
-    return Explainer((*REASON_COLUMNS, *LIKENESS_COLUMNS), tabulate, count_explained)
+    return RowReasons((*REASON_COLUMNS, *LIKENESS_COLUMNS), tabulate, count_explained)

@@ -16,7 +16,7 @@ from soel.assess.conformal import UnsureBand
 from soel.assess.quality import Stratum, widest_intervals
 from soel.errors import SessionError
 from soel.report.outcome import Outcome, has_outcome, read_outcome
-from soel.scoring.table import ScoreTable, labels_by_item
+from soel.scoring.score_table import ScoreTable, labels_by_item
 from soel.session import SessionState
 from soel.session.draw import label_vector
 from soel.session.scores import name_items

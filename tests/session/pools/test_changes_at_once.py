@@ -10,13 +10,13 @@ import pytest
 
 from soel.errors import DamagedError
 from soel.session import Session, create
-from soel.session.check import Finding, check_session, repair
+from soel.session.check import CheckedFile, check_session, repair
 from soel.session.growth import add_data, remove_items, take_rows
 from tests.session.again import differing
 from tests.session.pools.conftest import more_rows
 
 
-def _files(folder: Path) -> tuple[Finding, ...]:
+def _files(folder: Path) -> tuple[CheckedFile, ...]:
     """All findings but those on models, which the fake learner writes in a form of its own."""
     return tuple(finding for finding in check_session(folder) if not finding.name.startswith("models/"))
 

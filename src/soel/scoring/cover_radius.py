@@ -17,7 +17,7 @@ from soel.types import Floats, Progress
 
 
 @dataclass(frozen=True)
-class Cover:
+class CoverRadius:
     """The largest distance from a row to the nearest of the `n_queries` rows asked about or labelled, by the model that
     drew them. pool: over the pool. whole: over all `n_rows` rows.
     """
@@ -28,7 +28,7 @@ class Cover:
     n_rows: int
 
 
-def measure_cover(session: Session, encoder: Encoder, progress: Progress | None = None) -> Cover | None:
+def measure_cover(session: Session, encoder: Encoder, progress: Progress | None = None) -> CoverRadius | None:
     """The cover of the last round of a thinned session, in one pass over all rows.
 
     None where there is nothing to compare, and where the space is a network's: a pass would take as long as scoring.
@@ -50,7 +50,7 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
         whole, n_done = max(whole, _farthest(space(x), points)), n_done + len(x)
         if progress is not None:
             progress(n_done, stream.n_rows)
-    return Cover(len(rows), pool, whole, stream.n_rows)
+    return CoverRadius(len(rows), pool, whole, stream.n_rows)
 
 
 def find_space(model: Any) -> Callable[[Floats], Floats] | None:
