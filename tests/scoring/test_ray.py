@@ -18,9 +18,8 @@ from soel.cli.main import main
 from soel.errors import ConfigError, DataError
 from soel.images.picture_pool import MediaOptions
 from soel.scoring import stream
-from soel.scoring.ray import Cluster, import_ray, reachable
+from soel.scoring.ray import Cluster, import_ray
 from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, scores
-from soel.tables.streams import open_stream
 from tests.images.makers import make_folder, residual_network
 from tests.scoring.ray_nodes import (
     Gate,
@@ -117,37 +116,6 @@ def test_processes_that_die_change_neither_pool_nor_questions_nor_scores(harmed:
     assert sorted(path.name for path in harmed.session.parent.iterdir()) == ["scores.csv", "session"]
 
 
-def test_data_that_only_this_machine_has_are_copied_for_others(
-    alone: Story, nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[str] = []
-
-    class Seen(stream.ScorePart):
-        def __init__(self, stream: object, *given: object) -> None:
-            seen.append(stream.address)  # type: ignore[attr-defined]
-            super().__init__(stream, *given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(stream, "ScorePart", Seen)
-    shared = tmp_path / "shared"
-    session = sessions.open_session(alone.session)
-    scores.score_file(session, None, tmp_path / "scores.csv", cluster=Cluster(nodes.address, shared=str(shared)))
-    session.close()
-    assert (tmp_path / "scores.csv").read_bytes() == alone.scores
-    assert seen[0].startswith(str(shared))
-    assert not shared.exists()
-
-
-@pytest.mark.parametrize("shared", ["{}/shared", "file://{}/shared", "memory://shared"])
-def test_a_file_is_copied_for_as_long_as_it_is_read(shared: str, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(f"{row},{row % 7}" for row in range(50)))
-    stream, cluster = open_stream(tmp_path / "t.csv"), Cluster("head:1", shared=shared.format(tmp_path))
-    with reachable(cluster, stream) as copy:
-        assert copy.address != stream.address
-        assert copy.fingerprint == stream.fingerprint
-        assert [len(block.ids) for block in copy.blocks(copy.parts[0])] == [50]
-    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
-
-
 def test_a_fault_of_the_data_is_named(alone: Story, nodes: Nodes, data: Path, tmp_path: Path) -> None:
     for file in data.iterdir():
         (tmp_path / "rows").mkdir(exist_ok=True)
@@ -175,8 +143,6 @@ def test_features_of_pictures_are_the_same(nodes: Nodes, tmp_path: Path, monkeyp
     assert found[0][0] == found[1][0]
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
     assert found[0][2] == found[1][2]
-    with pytest.raises(ConfigError, match="Pictures are not copied"):
-        sessions.create_session(tmp_path / "s", data, media=MediaOptions(str(network)), cluster=Cluster(shared="x"))
 
 
 def test_a_lost_head_says_how_to_go_on(alone: Story, nodes: Nodes, data: Path, tmp_path: Path) -> None:

@@ -59,7 +59,6 @@ def add_engine(verb: argparse.ArgumentParser) -> None:
     group = verb.add_argument_group("where it computes")
     group.add_argument("--engine", default="local", metavar="local | ray[:HOST:PORT]", help="this machine, or Ray")
     group.add_argument("--workers", metavar="N", type=int, help="parts computed at the same time (default: one a core)")
-    group.add_argument("--shared", metavar="PLACE", help="where to copy data that only this machine has")
 
 
 def open_session(args: argparse.Namespace) -> Session:
@@ -77,8 +76,7 @@ def cluster_options(args: argparse.Namespace) -> Cluster | None:
     if name == "ray":
         from soel.scoring.ray import Cluster
 
-        return Cluster(address or None, args.workers, args.shared)
-    named = [option for option in ("workers", "shared") if getattr(args, option, None) is not None]
-    if named:
-        raise ConfigError(f"--{named[0]} is about a cluster; say --engine ray, too, or leave it out.")
+        return Cluster(address or None, args.workers)
+    if getattr(args, "workers", None) is not None:
+        raise ConfigError("--workers is about a cluster; say --engine ray, too, or leave it out.")
     return None

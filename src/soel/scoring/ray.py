@@ -18,15 +18,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from soel import errors
-from soel.errors import ClusterLostError, ConfigError, SessionError, SoelError
+from soel.errors import ClusterLostError, ConfigError, SoelError
 from soel.numeric import n_cores
-from soel.tables.streams import Stream, open_stream
 from soel.types import Counted
 
 LOOK_EVERY, PATIENCE = 2.0, 4  # seconds without a result before the head is asked, and how often it may be silent
@@ -54,13 +53,11 @@ Work = Callable[[int, Counted], Result]  # the number of a part, and a callback 
 class Cluster:
     """A Ray cluster. address: HOST:PORT of its head, None starts one on this machine for as long as work lasts.
 
-    n_workers: parts computed at the same time; None takes one per core. shared: a path or an fsspec address that all
-    machines reach, to which data are copied that lie on this machine; None where all machines reach the data.
+    n_workers: parts computed at the same time; None takes one per core.
     """
 
     address: str | None = None
     n_workers: int | None = None
-    shared: str | None = None
 
     def __post_init__(self) -> None:
         if self.n_workers is not None and self.n_workers < 1:
@@ -163,41 +160,6 @@ def run_parts(
     for result in cluster.run(work, numbers):
         tell(result.n_rows)
         yield result
-
-
-@contextmanager
-def reachable(cluster: Cluster | None, stream: Stream) -> Iterator[Stream]:
-    """The stream as all machines of a cluster read it, for a block: as it is, or as a copy at `Cluster.shared`."""
-    if cluster is None or cluster.shared is None or "://" in stream.address:
-        yield stream
-        return
-    here, name = Path(stream.address), f"soel-{stream.fingerprint[:16]}"
-    address = f"{cluster.shared.rstrip('/')}/{name}" if "://" in cluster.shared else str(Path(cluster.shared, name))
-    system, folder = import_module("fsspec.core").url_to_fs(address)
-    place = folder.rpartition("/")[0]
-    is_new = not system.exists(place)
-    if system.exists(folder):  # of a command that was killed
-        system.rm(folder, recursive=True)
-    try:
-        try:
-            system.makedirs(folder)
-            for file in {part.file for part in stream.parts}:
-                there = f"{folder}/{file}"
-                system.makedirs(there.rpartition("/")[0], exist_ok=True)
-                system.put_file(str(here / file if here.is_dir() else here), there)
-        except OSError as error:
-            raise SessionError(
-                f"{stream.name} cannot be copied to {address}: {error.strerror or error}. Make room, or name another "
-                "place with <<shared>>."
-            ) from error
-        data = address if here.is_dir() else f"{address}/{here.name}"
-        copy = open_stream(data, stream.id_column, stream.exclude, stream.options, stream.schema)
-        yield replace(stream, address=data, place=copy.place, formats=copy.formats, given=stream.schema)
-    finally:
-        with suppress(OSError):
-            system.rm(folder, recursive=True)
-            if is_new:
-                system.rmdir(place)
 
 
 def import_ray() -> Any:

@@ -17,7 +17,7 @@ from soel.files import move, replacing
 from soel.numeric import ahead
 from soel.scoring.parts import ScoredPart, ScoredParts, merge_by_rank, open_scored_parts
 from soel.scoring.ranking import write_ranks, write_scores
-from soel.scoring.ray import Cluster, reachable, run_parts
+from soel.scoring.ray import Cluster, run_parts
 from soel.scoring.score import Scorer
 from soel.scoring.score_table import N_TOP, Answers, score_columns
 from soel.tables.encoder import Encoder
@@ -111,10 +111,9 @@ def _score_missing(
     missing, total = parts.missing(), parts.stream.n_rows
     n_there = total - sum(part.n_rows for part in missing)
     on_rows = None if progress is None else lambda done: progress(n_there + done, total)
-    with reachable(cluster, parts.stream) as there:
-        work = ScorePart(there, encoder, scorer.score)
-        for scored in run_parts(cluster, work, [part.number for part in missing], on_rows):
-            parts.keep(scored)
+    work = ScorePart(parts.stream, encoder, scorer.score)
+    for scored in run_parts(cluster, work, [part.number for part in missing], on_rows):
+        parts.keep(scored)
 
 
 @dataclass(frozen=True)

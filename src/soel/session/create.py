@@ -17,7 +17,7 @@ from soel.errors import SessionError
 from soel.files import building, copy_whole, write_whole
 from soel.images.picture_pool import MediaOptions, read_picture_pool
 from soel.images.source import is_media
-from soel.scoring.ray import Cluster, import_ray, reachable, run_parts
+from soel.scoring.ray import Cluster, import_ray, run_parts
 from soel.session import Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.session.folder import KEPT, MEDIA, Whole, write_patches, write_sample_notes
 from soel.session.pictures import on_cluster
@@ -220,9 +220,8 @@ def _draw(
         id_column = write_sample(stream, rows, path, progress)
     else:
         on_rows = None if progress is None else lambda done: progress(done, stream.n_rows)
-        with reachable(cluster, stream) as there:
-            numbers = [part.number for part in stream.parts]
-            drawn = list(run_parts(cluster, DrawPart(there, rows), numbers, on_rows))
+        numbers = [part.number for part in stream.parts]
+        drawn = list(run_parts(cluster, DrawPart(stream, rows), numbers, on_rows))
         id_column = join_sample(stream, sorted(drawn, key=lambda part: part.number), path)
     label_column = stream.exclude[0] if stream.exclude else None
     whole = Whole(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)

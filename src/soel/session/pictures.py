@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from soel.errors import ConfigError, DataError
+from soel.errors import DataError
 from soel.images.extract import Batch, Elsewhere, compute_rows, extract
 from soel.images.extractors import Extractor, cache_folder
 from soel.images.image_items import MediaItem, Picture, PictureSource, Skipped, describe
@@ -65,8 +65,6 @@ def read_new_pictures(
 
 def on_cluster(cluster: Cluster, source: PictureSource, note: Mapping[str, Any]) -> Elsewhere:
     """What takes features of pictures on the machines of a cluster. note: how the extractor is opened there."""
-    if cluster.shared is not None:
-        raise ConfigError("Pictures are not copied: put them where all machines reach them, and leave <<shared>> out.")
     how = json.dumps({name: note[name] for name in ("extractor", "patch_depth", "tiles") if name in note})
 
     def compute(rows: range, looks: bool) -> Iterator[Batch]:
