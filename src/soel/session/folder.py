@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.errors import DamagedError, SessionError, StorageError
+from soel.errors import DamagedError, ModelFileError, SessionError, StorageError
 from soel.files import building, explain, explaining, parse_json, remove_all_leftovers, replacing, write_whole
 from soel.images.grids import Grid
 from soel.records import body_of, read_body
@@ -28,6 +28,17 @@ MEDIA = "media.json"  # of a pool of pictures: how to find them again
 PATCHES = "patches.npy"
 IDS, FEATURES = ITEM_FILES = ("ids.json", "features.npy")
 KEPT = "whole"  # the folder for a copy of data that a sample was drawn from, where they cannot be read in parts
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What goes wrong while a file is read, in our words: the disk's faults, and content that is not what it was."""
+    try:
+        yield
+    except OSError as error:
+        raise explain(error, path, "read") from error
+    except (ValueError, TypeError, EOFError, ModelFileError) as error:
+        raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
 
 
 @dataclass(frozen=True)
@@ -147,26 +158,22 @@ class SessionFolder:
     @cached_property
     def pool(self) -> Floats:
         """The features (N, d), mapped from disk."""
-        return self._read_array(FEATURES)
+        return self._read_array(FEATURES, n_rows=self.n_items)
 
     @cached_property
     def rows(self) -> np.ndarray:
         """Where each item comes from: (N, 2) of the number of the pool that brought it and its row in that source."""
         if len(self.pools) == 1:
             return np.stack([np.ones(self.n_items, np.int64), np.arange(self.n_items)], axis=1)
-        return self._read_array(ROWS)
+        return self._read_array(ROWS, n_rows=self.n_items)
 
-    def _read_array(self, name: str) -> np.ndarray:
+    def _read_array(self, name: str, n_dimensions: int = 2, n_rows: int | None = None) -> np.ndarray:
+        """An array, mapped from disk. A matrix copies on write: torch warns of arrays that it must not write to."""
         path = self.verify(name)
-        try:
-            # Copy on write: torch warns about arrays it must not write to, and the file stays as it is.
-            array: np.ndarray = np.load(path, mmap_mode="c", allow_pickle=False)
-        except OSError as error:
-            raise explain(error, path, "read") from error
-        except (ValueError, EOFError) as error:
-            raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
-        if array.ndim != 2 or len(array) != self.n_items:
-            raise DamagedError(f"{path} has shape {array.shape}, not {self.n_items} rows; restore it from a copy.")
+        with reading(path):
+            array: np.ndarray = np.load(path, mmap_mode="c" if n_dimensions == 2 else "r", allow_pickle=False)
+        if array.ndim != n_dimensions or len(array) != (n_rows or len(array)):
+            raise DamagedError(f"{path} has shape {array.shape}, not {n_rows} rows; restore it from a copy.")
         return array
 
     @cached_property
@@ -179,12 +186,12 @@ class SessionFolder:
         if PATCHES not in self.config.digests:
             return None
         if len(self.pools) == 1:
-            return self._own_patches(self.n_items)
+            return self._read_array(PATCHES, 3, self.n_items)
         parts = {int(number): self.part(int(number)) for number in np.unique(self.rows[:, 0])}
         found = np.empty(0, np.float16)
         for number, part in parts.items():
             here = self.rows[:, 0] == number
-            own = part._own_patches(None)
+            own = part._read_array(PATCHES, 3)
             found = found if found.size else np.empty((self.n_items, *own.shape[1:]), own.dtype)
             found[here] = own[self.rows[here, 1]]
         return found
@@ -214,35 +221,20 @@ class SessionFolder:
             return Grid.square(n_places)
         return Grid.of_tiles(n_places, *tiles)
 
-    def _own_patches(self, n_items: int | None) -> Floats:
-        """The patches of the pictures that came with this pool."""
-        path = self.verify(PATCHES)
-        try:
-            patches: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
-        except OSError as error:
-            raise explain(error, path, "read") from error
-        except (ValueError, EOFError) as error:
-            raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
-        if patches.ndim != 3 or len(patches) != (n_items or len(patches)):
-            raise DamagedError(f"{path} has shape {patches.shape}, not one for each item; restore it from a copy.")
-        return patches
-
     @cached_property
     def wholes(self) -> tuple[Whole, ...]:
         """Where all the data lie, in order, for a session on a sample of them; empty for a session on all of them."""
         known = (*self.pools[-1].digests, *self.config.digests)
         if STREAM not in known and not (self.path / STREAM).exists():
             return ()
-        try:
-            note = self._read_json(STREAM)
+        note = self._read_json(STREAM)
+        with reading(self.path / STREAM):
             return tuple(read_body(Whole, each) for each in note)
-        except (TypeError, ValueError) as error:
-            raise DamagedError(f"{self.path / STREAM} cannot be read ({error}); restore it from a copy.") from error
 
     @cached_property
     def numbers(self) -> np.ndarray | None:
         """The number of each item (N,) among all rows, for a sample; None where every row is an item."""
-        return self._read_array(NUMBERS)[:, 0] if self.wholes else None
+        return self._read_array(NUMBERS, n_rows=self.n_items)[:, 0] if self.wholes else None
 
     @property
     def n_rows(self) -> int | None:
@@ -251,12 +243,8 @@ class SessionFolder:
 
     def _read_json(self, name: str) -> Any:
         path = self.verify(name)
-        try:
+        with reading(path):
             return parse_json(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise explain(error, path, "read") from error
-        except ValueError as error:
-            raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
 
     def new_model(self, name: str) -> str:
         """The relative path of a new, empty model folder that belongs to the caller alone.
@@ -309,8 +297,7 @@ def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
     with building(place.path / folder, private=True) as partial:
         new.write(partial)
         write_items(partial, new.ids, new.features)
-        with replacing(partial / ROWS) as file:
-            np.save(file, np.ascontiguousarray(new.rows, np.int64), allow_pickle=False)
+        _save(partial / ROWS, np.ascontiguousarray(new.rows, np.int64))
         digests = digests_of(partial, ".")
     return replace(new.ref, number=len(place.pools) + 1, folder=folder, n_items=len(new.ids), digests=digests)
 
@@ -318,21 +305,23 @@ def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
 def write_sample_notes(path: Path, wholes: Sequence[Whole], numbers: np.ndarray) -> None:
     """Write where the data of a sample lie, and which of all their rows each item (N,) is."""
     write_whole(path / STREAM, json.dumps([body_of(whole) for whole in wholes], indent=1).encode())
-    with replacing(path / NUMBERS) as file:
-        np.save(file, np.ascontiguousarray(numbers, np.int64)[:, None], allow_pickle=False)
+    _save(path / NUMBERS, np.ascontiguousarray(numbers, np.int64)[:, None])
 
 
 def write_patches(path: Path, patches: Floats) -> None:
     """Write the patches (n, P, D) of pictures beside the list of these."""
-    with replacing(path / PATCHES) as file:
-        np.save(file, np.asarray(patches, np.float16), allow_pickle=False)
+    _save(path / PATCHES, np.asarray(patches, np.float16))
 
 
 def write_items(path: Path, ids: Sequence[str], features: Floats) -> None:
     """Write what follows from the table alone: equal tables give equal files."""
     write_whole(path / IDS, json.dumps(list(ids), ensure_ascii=False).encode())
-    with replacing(path / FEATURES) as file:
-        np.save(file, np.ascontiguousarray(features, np.float32), allow_pickle=False)
+    _save(path / FEATURES, np.ascontiguousarray(features, np.float32))
+
+
+def _save(path: Path, array: np.ndarray) -> None:
+    with replacing(path) as file:
+        np.save(file, array, allow_pickle=False)
 
 
 CHECKED = ".checked.json"

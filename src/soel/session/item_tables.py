@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from soel.errors import DamagedError, ModelFileError, SchemaError
-from soel.files import explain, move, parse_json
+from soel.errors import DamagedError, SchemaError
+from soel.files import move, parse_json
 from soel.session import SessionConfig, SessionFolder
-from soel.session.folder import ITEM_FILES, digest_of, write_items
+from soel.session.folder import ITEM_FILES, digest_of, reading, write_items
 from soel.settings import Profile
 from soel.tables.column import Values, readable_time
 from soel.tables.encoder import Encoder
@@ -28,18 +28,11 @@ _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}
 def read_encoder(place: SessionFolder) -> Encoder:
     """How the session turns rows into features; it is read once."""
     if "encoder" not in place.kept:
-        place.kept["encoder"] = _parse_encoder(place)
+        path = place.verify(place.encoder.name)
+        with reading(path):
+            place.kept["encoder"] = Encoder.from_json(parse_json(path.read_text(encoding="utf-8")))
     encoder: Encoder = place.kept["encoder"]
     return encoder
-
-
-def _parse_encoder(place: SessionFolder) -> Encoder:
-    try:
-        return Encoder.from_json(parse_json(place.verify(place.encoder.name).read_text(encoding="utf-8")))
-    except OSError as error:
-        raise explain(error, place.encoder, "read") from error
-    except (ValueError, ModelFileError) as error:
-        raise DamagedError(f"{place.encoder} cannot be read ({error}); restore it from a copy.") from error
 
 
 def read_items(place: SessionFolder, with_cells: bool = False) -> Table:
