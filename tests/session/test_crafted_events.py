@@ -15,7 +15,6 @@ from soel.oracle import SimulatedExpert
 from soel.session import Session, fold
 from soel.session.check_rounds import measure_quality
 from soel.session.growth import remove_items
-from soel.session.labels import list_standing
 from soel.session.leases import turn_of
 from soel.session.marks import Mark, Region
 from soel.session.people import measure_agreement, measure_people, share_out
@@ -73,7 +72,7 @@ def look_everywhere(state: SessionState) -> None:
     _ = state.labels, state.disagreements, state.n_left, state.labels_digest, state.fit_is_current, state.taught_marks
     for item in items:
         _ = state.part_of(item), state.newest_part(item), state.notes_of(item), state.may_return(item)
-    measure_quality(state), measure_people(state), measure_agreement(state), list_standing(state)
+    measure_quality(state), measure_people(state), measure_agreement(state), state.standing
     share_out(state, ["ann"]), turn_of(state, "ann", "", NOW)
     for fit in state.fits:
         _ = fit.advice and fit.advice.go_on, fit.figures.n_alarms > 0

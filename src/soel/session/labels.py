@@ -45,24 +45,6 @@ OURS, VERSION = "soel-labels", 1
 SCORED = {"rank", "score", "alarm", "label", "who"}  # columns of a file that `score` wrote
 
 
-def list_standing(state: SessionState) -> list[Event]:
-    """Everything that stands, as events: each annotator's newest answer, the owner's decisions, notes, marks; oldest
-    first.
-    """
-    found = list[Event]()
-    for item, answered in state.answers.items():
-        answers = ((vote, Answer(item, vote.verdict, vote.note or None)) for vote in answered.votes)
-        found += [answer.event(vote.who, vote.at, vote.number) for vote, answer in answers]
-        if (ruled := answered.decision) is not None:
-            found.append(decision_on(item, ruled.verdict, ruled.who, ruled.at, ruled.number))
-    for item, notes in state.written_notes.items():
-        written = (note for note in notes if note.text)
-        found += [Event("note", note.who, item, {"note": note.text}, note.number, note.at) for note in written]
-    for item, marks in state.marks.items():
-        found += [Event("mark", mark.who, item, body_of(mark), mark.number, mark.at) for mark in marks]
-    return sorted(found, key=lambda event: event.number)
-
-
 def export_labels(
     session: Session,
     form: str | None = None,
@@ -78,7 +60,7 @@ def export_labels(
     if form not in FORMATS:
         raise ConfigError(f"{form!r} is not a format for labels. Use one of: {', '.join(FORMATS)}.")
     path = Path(out) if out is not None else session.folder.path / FORMATS[form]
-    events = list_standing(session.state)
+    events = session.state.standing
     called = _names_by_item(session.ids, names or {}, {str(event.item) for event in events})
     if form in ("csv", "xlsx", "parquet"):
         if form != "csv" and path.suffix.lower() != f".{form}":
@@ -337,7 +319,7 @@ def take_labels(session: Session, source: str | Path, store: str | None = None) 
         if other.config.session == session.config.session:
             raise SessionError(f"{source} is the same session, or a copy of it; there is nothing to take over.")
         matching, by = _match_items(session.folder, other.folder)
-        return _take_matching(session, list_standing(other.state), matching, by, source.name)
+        return _take_matching(session, other.state.standing, matching, by, source.name)
 
 
 def _take_matching(

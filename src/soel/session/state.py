@@ -12,7 +12,8 @@ from typing import Any
 from soel.assess.conformal import FitFigures
 from soel.records import BESIDE, body_of
 from soel.session.alarms import Night
-from soel.session.answers import DISAGREEMENT, Answered, Vote
+from soel.session.answers import DISAGREEMENT, Answer, Answered, Vote, decision_on
+from soel.session.events import Event
 from soel.session.leases import Lease
 from soel.session.marks import Mark
 from soel.session.pool import FIRST, PoolRef, pool_at
@@ -193,6 +194,22 @@ class SessionState:
         if answer is None or answer.is_settled:
             return False
         return answer.times_aside <= self.answers_per_item
+
+    @property
+    def standing(self) -> list[Event]:
+        """Everything that stands, oldest first: each annotator's newest answer, the owner's decisions, notes, marks."""
+        found = list[Event]()
+        for item, answered in self.answers.items():
+            answers = ((vote, Answer(item, vote.verdict, vote.note or None)) for vote in answered.votes)
+            found += [answer.event(vote.who, vote.at, vote.number) for vote, answer in answers]
+            if (ruled := answered.decision) is not None:
+                found.append(decision_on(item, ruled.verdict, ruled.who, ruled.at, ruled.number))
+        for item, notes in self.written_notes.items():
+            written = (note for note in notes if note.text)
+            found += [Event("note", note.who, item, {"note": note.text}, note.number, note.at) for note in written]
+        for item, marks in self.marks.items():
+            found += [Event("mark", mark.who, item, body_of(mark), mark.number, mark.at) for mark in marks]
+        return sorted(found, key=lambda event: event.number)
 
     def vote_of(self, item: str, who: str) -> Vote | None:
         """What this annotator says about an item."""

@@ -11,12 +11,15 @@ from pathlib import Path
 
 from soel.errors import ConfigError, DataError, SessionError
 from soel.files import MARK, explaining, hold_lock, is_locked, mark, private_folder, remove_marked
-from soel.session import worker
+from soel.session import Session, worker
+from soel.session.growth import add_data
+from soel.types import Progress
 
 FOLDER, FILES, LOCK = "uploads", "files", ".uploads.lock"
 PATIENCE = 20.0  # seconds to wait while another piece is written
 MOST_BYTES = 4 << 30
 LONGEST_FILE_NAME = 200
+ARRAYS = (".npz", ".npy")
 TOKEN = re.compile(r"[0-9a-f]{16}")
 _ODD = r'\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029\u202a-\u202e\u2066-\u2069'
 NAME_PATTERN = rf"^[^. {_ODD}][^{_ODD}]*$"  # leads nowhere else, and hides nothing
@@ -95,3 +98,22 @@ def _check_name(name: str) -> str:
     while stem and len(f"{stem}{suffix}".encode()) > LONGEST_FILE_NAME:
         stem = stem[:-1]
     return f"{stem}{suffix}"[:LONGEST_FILE_NAME]
+
+
+def add_upload(session: Session, upload: str, replace: bool, who: str, progress: Progress | None = None) -> None:
+    """Take what a browser has sent into the session."""
+    uploads, of_pictures = Uploads(session.folder.path), session.folder.has_pictures
+    data = uploads.data(upload)
+    if of_pictures and data.suffix.lower() not in ARRAYS:
+        data = uploads.folder(upload)  # a single picture is a folder of one
+    n_pools = len(session.state.pools)
+    if of_pictures:
+        uploads.keep(upload)  # before the event that names them: whoever dies in between leaves files, not gaps
+    try:
+        add_data(session, data, replace, who, progress)
+    except BaseException:
+        if of_pictures and len(session.state.pools) == n_pools:
+            uploads.give_up(upload)
+        raise
+    if not of_pictures:
+        uploads.remove(upload)

@@ -40,7 +40,6 @@ STARTED, NO_PLACE = b"started\n", b"no place: "  # what a process says; why noth
 BUSY, CLOSED = 75, 74  # exit codes: another process holds the lock, or nothing can be written
 DIED = "It ended before it was done: it was killed, or the machine stopped. Nothing is lost; start it again."
 SECONDS_TO_LEAVE, SECONDS_TO_REST, MOST_STARTS = 5.0, 1.0, 5
-ARRAYS = (".npz", ".npy")
 PATIENCE = 0.2  # seconds to wait for a lock that somebody may just be looking at
 REPORT_PAUSE = 0.2  # seconds between two reports of progress
 LOOK_PAUSE = 0.1  # seconds between two looks for answers
@@ -294,6 +293,8 @@ def take_step(session: Session, what: str, options: dict[str, Any], report: Prog
     from soel.report.reasons import keep_reasons
 
     if what == "add":
+        from soel.session.uploads import add_upload
+
         add_upload(session, **options, progress=report)
     elif what == "fit":
         from soel.session.feedback import adopt_answered
@@ -320,28 +321,6 @@ def _draw(session: Session, what: str, n: int | None, report: Progress) -> None:
         session.spot_check(size, report)
     else:
         session.ask(size, report, not_sure=what == "unsure")
-
-
-def add_upload(session: Session, upload: str, replace: bool, who: str, progress: Progress | None = None) -> None:
-    """Take what a browser has sent into the session."""
-    from soel.session.growth import add_data
-    from soel.session.uploads import Uploads
-
-    uploads, of_pictures = Uploads(session.folder.path), session.folder.has_pictures
-    data = uploads.data(upload)
-    if of_pictures and data.suffix.lower() not in ARRAYS:
-        data = uploads.folder(upload)  # a single picture is a folder of one
-    n_pools = len(session.state.pools)
-    if of_pictures:
-        uploads.keep(upload)  # before the event that names them: whoever dies in between leaves files, not gaps
-    try:
-        add_data(session, data, replace, who, progress)
-    except BaseException:
-        if of_pictures and len(session.state.pools) == n_pools:
-            uploads.give_up(upload)
-        raise
-    if not of_pictures:
-        uploads.remove(upload)
 
 
 class Refiner:

@@ -11,7 +11,7 @@ from soel.errors import ConfigError, DataError, LabelError, UnknownItemError
 from soel.session import Answer, Event, Session
 from soel.session.answers import verdict_of
 from soel.session.label_formats import as_tasks, read_tasks
-from soel.session.labels import FORMATS, export_labels, import_labels, list_standing, read_labels
+from soel.session.labels import FORMATS, export_labels, import_labels, read_labels
 from soel.tables.rows import read_rows
 from soel.types import Verdict
 from tests.table_session import Make
@@ -28,8 +28,7 @@ def fill(session: Session) -> None:
 
 def meant(session: Session) -> list[tuple[str, ...]]:
     return [
-        (str(e.item), str(verdict_of(e) or ""), e.body.get("note", ""), e.who, e.kind)
-        for e in list_standing(session.state)
+        (str(e.item), str(verdict_of(e) or ""), e.body.get("note", ""), e.who, e.kind) for e in session.state.standing
     ]
 
 

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 
 from soel.errors import DataError
-from soel.session import Session, SessionOptions, create, worker
+from soel.session import Session, SessionOptions, create
 from soel.session.check import check_session
 from soel.session.media import open_media
-from soel.session.uploads import Uploads
+from soel.session.uploads import Uploads, add_upload
 from tests.images.media.conftest import colours
 
 __all__ = ["colours"]
@@ -55,7 +55,7 @@ def test_a_worker_that_dies_after_the_event_loses_no_picture(session: Session) -
                 os._exit(0)
 
             own._store.append = die  # type: ignore[method-assign,assignment]
-            worker.add_upload(own, FIRST, False, "owner")
+            add_upload(own, FIRST, False, "owner")
         os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
     assert len(session.ids) == 7
@@ -70,7 +70,7 @@ def test_pictures_that_were_refused_give_way(session: Session, tmp_path: Path) -
     uploads = Uploads(session.folder.path)
     uploads.write(FIRST, "again.png", 0, picture(0))
     with pytest.raises(DataError, match="already"):
-        worker.add_upload(session, FIRST, False, "owner")
+        add_upload(session, FIRST, False, "owner")
     uploads.write(SECOND, "b.png", 0, picture(10))
     assert [path.name for path in (session.folder.path / "uploads").iterdir()] == [SECOND]
 
