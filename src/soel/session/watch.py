@@ -25,7 +25,7 @@ from soel.errors import EmptyTableError, SessionError, SoelError
 from soel.files import hold_lock
 from soel.numeric import mean_of_nearest, nearest
 from soel.scoring.score import Scorer
-from soel.scoring.table import free_name
+from soel.scoring.score_table import free_name
 from soel.session import Session, SessionState
 from soel.session.alarms import Night, read_kept, short, write_kept
 from soel.session.folder import digest_of
