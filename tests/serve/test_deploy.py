@@ -56,7 +56,6 @@ def test_units_call_verbs_that_there_are(name: str) -> None:
     assert build_parser().parse_words(words).verb == words[0]
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # of MLflow, which wants type hints of its own and an example
 def test_a_model_goes_to_mlflow_and_back_without_pickle(model_folder: Path, model: SOEL, tmp_path: Path) -> None:
     mlflow = pytest.importorskip("mlflow")
     from soel.serve.mlflow_model import save_mlflow

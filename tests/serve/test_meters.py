@@ -72,6 +72,7 @@ def test_requests_that_arrive_together_are_scored_together_and_each_gets_its_own
         asked += [asyncio.ensure_future(batches.score(served, each)) for each in blocks[1:]]
         await asyncio.sleep(0.2)
         asked[1].cancel()
+        await asyncio.sleep(0.1)
         may_go.set()
         return [await each for each in asked if each is not asked[1]]
 

@@ -75,7 +75,7 @@ def test_an_alarm_is_explained_answered_and_learnt_from(fitted: Path) -> None:
         assert desk.served.version != before
         assert "new0" in session.ids
         assert session.state.labels == {"p0": 1, "p50": 0, "new0": 1, "p60": 0}
-        assert session.state.answers["new0"].note == "seen"
+        assert session.state.note_of("new0", "ann") == "seen"
         assert "soel_labels_waiting 0.0" in client.get("/metrics").text
         rows = [{name: value for name, value in row.items() if name != "part"} for row in new_rows()]
         assert "'part'" in client.post("/v1/score", json={"rows": rows}).json()["error"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,9 @@ OUTPUTS = {"score": "double", "probability": "double", "p_value": "double", "ala
 
 def save_mlflow(model: str | Path, path: str | Path) -> None:
     """Write a model's folder as an MLflow model, which `mlflow.pyfunc.load_model` reads."""
-    _pyfunc().save_model(path=str(path), **_described(Path(model)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # MLflow misses type hints and an example; the signature is ours
+        _pyfunc().save_model(path=str(path), **_described(Path(model)))
 
 
 def log_mlflow(model: str | Path, name: str = "model", **options: Any) -> Any:
