@@ -143,19 +143,21 @@ def gather_evidence(
 ) -> list[Evidence]:
     """The labels of each round that has any, with the pool as that round's model saw it.
 
-    Refines by the model of their round saw the pool as it did, so their labels are evidence of one kind.
+    Refines by the model of their round saw the pool as it did, so their labels are evidence of one kind. Items of
+    rounds that were drawn from an earlier pool are found in the newest round's pool, as that round's model saw it.
     """
     labels, evidence = state.labels, []
-    looked_at: Sequence[str] = ()
-    row_of = dict[str, int]()
-    for part, answered in _answered_parts(state):
-        record, ids = record_of(part), ids_of(part)
-        if ids is not looked_at:
-            looked_at, row_of = ids, rows_of(ids, labels)
-        rows = np.array([row_of[item] for item in answered], np.int64)
-        codes = np.array([labels[item] for item in answered], np.int8)
-        evidence.append(Evidence(record.scores, record.embeddings, rows, codes))
-    return evidence
+    parts = _answered_parts(state)
+    if not parts:
+        return []
+    newest = parts[-1][0]
+    row_of = rows_of(ids_of(newest), labels)
+    for part, answered in parts:
+        record = record_of(part if state.pools_of(part) == state.pools_of(newest) else newest)
+        here = [item for item in answered if item in row_of]
+        rows, codes = np.array([row_of[item] for item in here], np.int64), [labels[item] for item in here]
+        evidence.append(Evidence(record.scores, record.embeddings, rows, np.array(codes, np.int8)))
+    return [each for each in evidence if len(each.rows)]
 
 
 def _answered_parts(state: SessionState) -> list[tuple[Round, list[str]]]:
