@@ -14,7 +14,7 @@ import numpy as np
 
 from soel.numeric import gumbel
 from soel.tables.arrow import pa, pq
-from soel.tables.location import DataPart, column_of
+from soel.tables.location import column_of
 from soel.tables.parquet import with_notes
 from soel.tables.streams import Stream
 from soel.types import Counted, Progress, Rows
@@ -69,22 +69,16 @@ class DrawPart:
 
     def __call__(self, number: int, tell: Counted) -> DrawnPart:
         """Draw from the part of this number. tell: is told how many rows were read."""
-        part = self.stream.parts[number]
-        table = _draw_from_part(self.stream, part, self.rows)
+        stream, part, table = self.stream, self.stream.parts[number], None
+        first, last = np.searchsorted(self.rows, [part.first_row, part.first_row + part.n_rows])
+        if first < last:
+            inside, pieces = self.rows[first:last], []
+            for first_row, batch in stream.batches(part):
+                at = inside[(inside >= first_row) & (inside < first_row + len(batch))] - first_row
+                pieces.append(_take(stream, batch, first_row, at, _id_column(stream)))
+            table = pa.concat_tables(pieces, promote_options="permissive")
         tell(part.n_rows)
         return DrawnPart(number, part.n_rows, table)
-
-
-def _draw_from_part(stream: Stream, part: DataPart, rows: Rows) -> Any:
-    """Those of these rows that are in a part, as an Arrow table; None where there are none."""
-    inside = rows[np.searchsorted(rows, part.first_row) : np.searchsorted(rows, part.first_row + part.n_rows)]
-    if not len(inside):
-        return None
-    id_column, pieces = _id_column(stream), []
-    for first_row, batch in stream.batches(part):
-        at = inside[(inside >= first_row) & (inside < first_row + len(batch))] - first_row
-        pieces.append(_take(stream, batch, first_row, at, id_column))
-    return pa.concat_tables(pieces, promote_options="permissive")
 
 
 def join_sample(stream: Stream, parts: Iterable[DrawnPart], path: Path) -> str:

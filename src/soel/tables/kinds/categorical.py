@@ -172,6 +172,7 @@ class FreeText(ColumnKind):
     """Free text."""
 
     name = "text"
+    into = "length, digits, words"
     option = "text"
 
     def sniff(self, source: ColumnSource) -> Found | None:
@@ -189,9 +190,6 @@ class FreeText(ColumnKind):
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
         code = TextCode(column.name, ())
         return code.with_numbers(code.derive(values), scaling)
-
-    def becomes(self, column: Column) -> str:
-        return "length, digits, words"
 
 
 @dataclass(frozen=True)
@@ -230,6 +228,7 @@ class IPv4(ColumnKind):
     """IPv4 addresses."""
 
     name = "address"
+    into = "its networks as categories"
     holds = "IPv4 addresses"
 
     def sniff(self, source: ColumnSource) -> Found | None:
@@ -252,9 +251,6 @@ class IPv4(ColumnKind):
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
         return IPv4Code.fit(column.name, values, scaling)
-
-    def becomes(self, column: Column) -> str:
-        return "its networks as categories"
 
 
 def _networks(values: Values, n_blocks: int) -> Values:

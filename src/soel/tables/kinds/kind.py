@@ -7,7 +7,6 @@ A kind is a file with a subclass of `ColumnKind`, one line in `kinds.KINDS`, and
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -100,10 +99,10 @@ class Found:
     values: Values | None = None
 
 
-class ColumnKind(ABC):
+class ColumnKind:
     """A kind of column.
 
-    name: for `Column.kind`. option: the setting that asks for it, such as 'numeric'.
+    name: for `Column.kind`. into: what it becomes, in words. option: the setting that asks for it, such as 'numeric'.
     changed_by: options that read such a column otherwise.
     is_used: whether it gives features. is_kept: whether a frame has its values. names_rows: whether these are ids.
     holds, plain_advice: what its cells are and should be, for messages.
@@ -111,6 +110,7 @@ class ColumnKind(ABC):
     """
 
     name: ClassVar[str]
+    into: ClassVar[str] = ""
     option: ClassVar[str] = ""
     changed_by: ClassVar[tuple[str, ...]] = ("categorical", "ignore")
     is_used: ClassVar[bool] = True
@@ -120,9 +120,9 @@ class ColumnKind(ABC):
     plain_advice: ClassVar[str] = ""
     names_layout: ClassVar[bool] = False
 
-    @abstractmethod
     def sniff(self, source: ColumnSource) -> Found | None:
         """How the column is read, if it is of this kind; the first kind that says so has it."""
+        return None
 
     def parse(self, column: Column, cells: RawColumn) -> Values:
         """The values of a column; cells that cannot be read so are refused."""
@@ -140,9 +140,9 @@ class ColumnKind(ABC):
         """The code of a column, by what it holds in the pool (N,)."""
         raise NotImplementedError(f"columns of kind {self.name} give no features")
 
-    @abstractmethod
     def becomes(self, column: Column) -> str:
         """What the column becomes, in words."""
+        return self.into
 
     def asked_in_vain(self, source: ColumnSource) -> DataError:
         """What to raise if the kind was asked for and cannot be had."""

@@ -49,6 +49,7 @@ class Number(ColumnKind):
     """Numbers, read with the signs and units of the pool."""
 
     name = "number"
+    into = "a number"
     option = "numeric"
     holds = "numbers"
     plain_advice = "Give numbers, or NaN where the value is missing"
@@ -104,9 +105,6 @@ class Number(ColumnKind):
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
         return NumericCode.fit(column.name, values, scaling)
-
-    def becomes(self, column: Column) -> str:
-        return "a number"
 
     def asked_in_vain(self, source: ColumnSource) -> DataError:
         """Every column that is not of numbers has said so before."""
@@ -173,6 +171,7 @@ class Flag(Number):
     """1 for yes, 0 for no."""
 
     name = "flag"
+    into = "0 or 1"
     option = ""
     holds = "yes and no"
     plain_advice = ""
@@ -208,9 +207,6 @@ class Flag(Number):
         if not words:
             return values
         return np.array([None if np.isnan(value) else words[int(value)] for value in values.tolist()], object)
-
-    def becomes(self, column: Column) -> str:
-        return "0 or 1"
 
 
 def _find_flags(words: Words) -> dict[str, int] | None:

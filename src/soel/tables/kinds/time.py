@@ -95,6 +95,7 @@ class Time(ColumnKind):
     """Points in time: of files that have such a type, text in common layouts, and numbers that stand for them."""
 
     name = "time"
+    into = "hour, weekday, month, gap"
     option = "time"
     holds = "dates or times"
     names_layout = True
@@ -138,9 +139,6 @@ class Time(ColumnKind):
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
         return TimeCode.fit(column.name, values, scaling)
 
-    def becomes(self, column: Column) -> str:
-        return "hour, weekday, month, gap"
-
     def asked_in_vain(self, source: ColumnSource) -> DataError:
         """No layout fits."""
         if source.texts is None:
@@ -159,6 +157,7 @@ class Duration(Number):
     """Lengths of time, in seconds."""
 
     name = "duration"
+    into = "seconds"
     option = "time"
     holds = "lengths of time"
     plain_advice = ""
@@ -181,9 +180,6 @@ class Duration(Number):
         if values is None:
             raise self.differs(column, f"text such as {texts[0].as_py()!r} in row 0")
         return values
-
-    def becomes(self, column: Column) -> str:
-        return "seconds" if column.form.layout else "a number"
 
 
 def from_number(values: Floats, form: Form) -> Values | None:

@@ -30,6 +30,7 @@ class Id(ColumnKind):
     """Names of rows."""
 
     name = "id"
+    into = "nothing: an id"
     changed_by = ("id-column", "numeric", "categorical")
     is_used = False
     names_rows = True
@@ -50,21 +51,18 @@ class Id(ColumnKind):
         doubt = "nearly all values differ, so it is taken for a name of the row; <<categorical>> takes it as it is"
         return Found(seen, doubt="" if is_code else doubt)
 
-    def becomes(self, column: Column) -> str:
-        return "nothing: an id"
-
 
 class Constant(Number):
     """One value throughout; a number, or words, as the layout of its form says."""
 
     name = "constant"
+    into = "nothing: constant"
     option = ""
     changed_by = ("ignore",)
     holds = "a number"
 
     def sniff(self, source: ColumnSource) -> Found | None:
-        """Never: what is constant is seen after it was read."""
-        return None
+        return None  # what is constant is seen after it was read
 
     def parse(self, column: Column, cells: RawColumn) -> Values:
         """A number, or text."""
@@ -75,20 +73,11 @@ class Constant(Number):
             return NumericCode.fit(column.name, values, scaling)
         return fit_words(column.name, values, scaling)
 
-    def becomes(self, column: Column) -> str:
-        return "nothing: constant"
-
 
 class Ignored(ColumnKind):
     """What is empty, or not wanted."""
 
     name = "ignored"
+    into = "nothing"
     changed_by = ()
     is_used = is_kept = False
-
-    def sniff(self, source: ColumnSource) -> Found | None:
-        """Never: what is empty or not wanted is not looked at."""
-        return None
-
-    def becomes(self, column: Column) -> str:
-        return "nothing"
