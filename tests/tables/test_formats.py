@@ -19,10 +19,8 @@ import pyarrow.feather
 import pytest
 
 from soel.errors import DataError
-from soel.tables import raw_table
 from soel.tables.open import copy_as_parquet, read_table
 from soel.tables.read_options import ReadOptions
-from soel.tables.text_files import Unpacking
 
 TABLE = pd.DataFrame(
     {"size": [1.5, None, -2.0], "colour": ["red", "blue", None], "day": ["2024-01-31", None, "2024-02-29"]}
@@ -203,51 +201,6 @@ def test_twenty_thousand_columns_take_time_that_grows_with_them(tmp_path: Path) 
         assert len(read_table(tmp_path / "t.csv").frame.columns) == width
         seconds.append(time.process_time() - began)
     assert seconds[1] < 20 * seconds[0]  # eight times as many columns; a square would be 64 times
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst", ".zip"])
-def test_packed_text_is_read_piece_by_piece(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = "\n".join(["a,b", *(f"{row},{row % 7}.5" for row in range(200_000))]).encode()
-    path = tmp_path / f"t.csv{suffix}"
-    if suffix == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("t.csv", content)
-    else:
-        packed: dict[str, Callable[[bytes], bytes]]
-        packed = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": _zstd}
-        path.write_bytes(packed[suffix](content))
-    sizes, read = [], Unpacking.read
-
-    def note(file: Unpacking, size: int = -1) -> bytes:
-        sizes.append(size)
-        return read(file, size)
-
-    monkeypatch.setattr(Unpacking, "read", note)
-    assert len(read_table(path).ids) == 200_000
-    assert min(sizes) > 0, "nobody asked for all of it at once"
-    assert max(sizes) < len(content)
-
-
-def _zstd(content: bytes) -> bytes:
-    packed: bytes = pa.compress(content, "zstd", asbytes=True)
-    return packed
-
-
-def test_memory_is_handed_back_after_many_cells_however_short_the_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    released: list[int] = []
-
-    class Pool:
-        def release_unused(self) -> None:
-            released.append(1)
-
-    monkeypatch.setattr(pa, "default_memory_pool", Pool)
-    monkeypatch.setattr(raw_table, "MUCH", 100)
-    rows = ["a,b,c,d,e,f", *(",".join(str(row * 7 % 13 + at / 2) for at in range(6)) for row in range(40))]
-    (tmp_path / "t.csv").write_text("\n".join(rows))
-    read_table(tmp_path / "t.csv")
-    assert len(released) == 3 * 2 + 1, "each pass over 240 cells twice, and once at the end"
 
 
 @pytest.mark.parametrize(("name", "pack"), [("t.csv.gz", gzip.compress), ("t.csv.bz2", bz2.compress)])

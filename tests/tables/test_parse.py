@@ -9,7 +9,7 @@ import pytest
 from soel.errors import DataError, SchemaError
 from soel.tables.column import Column, Form
 from soel.tables.decide import parse_column
-from soel.tables.kinds.number_text import as_floats, blank_missing, parse_numbers, tidy
+from soel.tables.kinds.number_text import blank_missing, parse_numbers, tidy
 from soel.tables.raw_table import RawColumn
 
 
@@ -51,8 +51,3 @@ def test_plain_digits_of_a_column_with_another_form_are_read_by_that_form() -> N
     assert parse_column(yes, texts("5", "7")).tolist() == [1.0, 0.0]
     with pytest.raises(SchemaError, match="such as '12'"):
         parse_column(Column("a", "duration", form=Form(layout="days and clock")), texts("12", "13"))
-
-
-def test_a_part_of_an_array_is_read_from_its_own_start() -> None:
-    whole = pa.array(["1", "2", "3", "4"], pa.string())
-    assert np.asarray(as_floats(whole.slice(1, 2))).tolist() == [2.0, 3.0]

@@ -274,11 +274,6 @@ def test_files_are_counted_without_reading_rows(tmp_path: Path) -> None:
         assert not has_more_rows(tmp_path / name, 2)
 
 
-def test_row_groups_make_parts() -> None:
-    assert parquet._runs([70, 0, 70, 20, 0]) == [(0, 3), (3, 5)]
-    assert parquet._runs([0, 0]) == []
-
-
 MEMORY = """
 import sys
 from soel.tables.streams import open_stream
