@@ -27,7 +27,7 @@ PACKAGE = f"{Path(soel.__file__).parent}{os.sep}"
 CEILINGS = {
     "files of query + fit": 47,
     "files of one answer on the page": 20,
-    "files of score --data": 75,
+    "files of score --data": 73,
     "files of report": 89,
     "reads of the state in an answer": 12,
     "parses of the encoder in score --data": 1,

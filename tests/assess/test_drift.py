@@ -12,9 +12,9 @@ import pytest
 
 from soel import SOEL
 from soel.assess.drift import AlarmCounts, Drift, _log_all_new, _log_p, judge_drift
+from soel.tables.codes import Counts, add_tallies, tally_from_json, tally_json
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
-from soel.tables.tally import Counts, add_tallies, tally_from_json, tally_json
 
 MOVED = np.array([0, 20, 0])
 EQUAL = AlarmCounts(10, 1000, 10, 1000)

@@ -8,9 +8,9 @@ import pytest
 
 from soel.errors import DataError, SchemaError
 from soel.tables.column import Column, Form
-from soel.tables.decide import parse_column
 from soel.tables.kinds.number_text import blank_missing, parse_numbers, tidy
 from soel.tables.raw_table import RawColumn
+from soel.tables.table_schema import parse_column
 
 
 def texts(*words: str | None) -> RawColumn:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from soel.tables.codes import Baseline, ColumnBaseline, Counts, Tally
 from soel.tables.column import readable_time
-from soel.tables.tally import Baseline, ColumnBaseline, Counts, Tally
 from soel.text import count, percent
 
 What = Literal["range", "categories", "missing", "shares", "alarms", "calendar"]

@@ -11,7 +11,7 @@ import numpy as np
 from soel.assess.conformal import UnsureBand
 from soel.assess.drift import AlarmCounts, Drift, judge_drift
 from soel.assess.threshold import NEVER, ThresholdRule, promise_document
-from soel.tables.tally import Baseline, Tally
+from soel.tables.codes import Baseline, Tally
 from soel.types import Booleans, Floats, Rows
 
 

@@ -15,8 +15,8 @@ from prometheus_client.registry import Collector
 
 from soel.assess.drift import AlarmCounts, judge_drift
 from soel.serve.served import Batch, ServedModel, Verdicts
+from soel.tables.codes import Baseline
 from soel.tables.frame import Frame
-from soel.tables.tally import Baseline
 from soel.types import Booleans
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

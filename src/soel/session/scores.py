@@ -31,11 +31,11 @@ from soel.session.item_tables import read_encoder, read_encoder_with_baseline, r
 from soel.session.media import open_media
 from soel.session.pictures import read_new_pictures
 from soel.session.samples import find_scored_stream
+from soel.tables.codes import Tally
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, as_frame
 from soel.tables.rows import check_suffix
 from soel.tables.table_schema import notes_of
-from soel.tables.tally import Tally
 from soel.types import Floats, Progress
 
 

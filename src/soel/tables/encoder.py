@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError, ModelFileError, SchemaError
-from soel.tables.codes import Code, find_scaling
+from soel.tables.codes import Baseline, Code, Tally, find_scaling
 from soel.tables.column import Column, Values
 from soel.tables.frame import Frame
 from soel.tables.kinds import kind_of
 from soel.tables.kinds.number import Number
 from soel.tables.table_schema import Schema
-from soel.tables.tally import Baseline, Tally
 from soel.types import read_fields
 
 _N_SHOWN = 5

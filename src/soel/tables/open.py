@@ -16,7 +16,6 @@ from soel.errors import DataError, SchemaError, naming
 from soel.tables.arrow import pq
 from soel.tables.column import Column, as_objects
 from soel.tables.csv import csv_names, read_csv
-from soel.tables.decide import parse_column
 from soel.tables.formats import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.tables.frame import Frame, frame_by, frame_from, without_extras
 from soel.tables.ids import Ids, check_ids, content_ids, find_repeats
@@ -28,7 +27,7 @@ from soel.tables.npy import beside_names, read_npy, read_npz
 from soel.tables.parquet import flatten, open_parquet, read_parquet, with_notes
 from soel.tables.raw_table import Layout, RawTable, give_back, raw_from, raw_from_arrow
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.table_schema import Schema
+from soel.tables.table_schema import Schema, parse_column
 from soel.tables.text_files import PACKED, inner_suffix, is_packed
 
 _NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
@@ -110,9 +109,9 @@ def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
             table, layout = read_dataset_folder(path, options)
         else:
             table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
-        table = flatten(table)
-    if layout.format != "csv":
-        check_header(path.name, list(table.column_names))
+        if layout.format != "csv":
+            table = flatten(table)
+            check_header(path.name, list(table.column_names))
     return table, layout
 
 

@@ -21,7 +21,6 @@ from soel.errors import DataError, EmptyTableError, SchemaError
 from soel.tables.arrow import pa, pc
 from soel.tables.column import Column
 from soel.tables.csv import find_parts, open_csv
-from soel.tables.decide import decide
 from soel.tables.frame import Frame, extra_columns, frame_by, note_on_extras
 from soel.tables.kinds.categorical import Category
 from soel.tables.limits import check_known
@@ -30,7 +29,7 @@ from soel.tables.npy import open_npy
 from soel.tables.parquet import open_parquet
 from soel.tables.raw_table import RawTable, raw_from, raw_from_arrow
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.table_schema import Schema
+from soel.tables.table_schema import Schema, decide
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 SUFFIXES = (".parquet", *CSV_SUFFIXES, ".npy")

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from soel.tables.arrow import pa, pc
-from soel.tables.codes import Code, DerivedCode, Scaling
+from soel.tables.codes import Code, ColumnBaseline, Counted, Counts, DerivedCode, Scaling, count_categories
 from soel.tables.column import Column, Values, as_categories
 from soel.tables.kinds.kind import (
     LONG,
@@ -25,7 +25,6 @@ from soel.tables.kinds.kind import (
 )
 from soel.tables.kinds.number_text import are_addresses, blank_missing, tidy
 from soel.tables.raw_table import RawColumn
-from soel.tables.tally import ColumnBaseline, Counted, Counts, count_categories
 from soel.types import Floats
 
 

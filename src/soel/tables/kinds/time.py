@@ -11,14 +11,13 @@ import numpy as np
 
 from soel.errors import DataError, SchemaError
 from soel.tables.arrow import pc
-from soel.tables.codes import Code, DerivedCode, NumericCode, Scaling
+from soel.tables.codes import Code, Counted, DerivedCode, NumericCode, Scaling
 from soel.tables.column import PLAIN, Column, Form, Values, as_seconds
 from soel.tables.kinds.kind import ColumnKind, ColumnSource, Found, example_of, see_numbers, see_times
 from soel.tables.kinds.number import Number, has_leading_zeros
 from soel.tables.kinds.number_text import blank_missing, parse_numbers, tidy
 from soel.tables.kinds.time_text import find_duration, find_times, parse_compact, parse_duration, parse_times
 from soel.tables.raw_table import TIME, RawColumn
-from soel.tables.tally import Counted
 from soel.types import Floats
 
 DAY = 86_400.0
