@@ -162,12 +162,6 @@ def narrow(variant: Variant) -> Variant:
     return replace(variant, name=f"{variant.name}, narrow", profile=replace(small, n_members=1))
 
 
-def in_float32(variant: Variant) -> Variant:
-    """With matrix products in full float32 instead of TF32 on a GPU."""
-    vectors = replace(variant.profile.vectors, precision="highest")
-    return replace(variant, name=f"{variant.name}, float32", profile=replace(variant.profile, vectors=vectors))
-
-
 HEADER = (
     "profile", "data", "backbone", "learning rate", "epochs", "batch", "members", "query", "objective",
     "contamination", "scaling",

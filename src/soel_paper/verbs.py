@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 NETWORK = "the frozen network (default: the best of ResNet-152, ResNet-50 and the default one that is there)"
 GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
 SPECIAL = {
-    "page": "the page of results, benchmarks/results.md by default",
     "toy": "fig:toy-data, score maps on 2-D toy data",
     "settings": "tab:opt-param, the settings in force",
 }
@@ -48,8 +47,6 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     reproduce.add_argument("--merge", metavar="DIR", type=Path, nargs="+", default=[], help=merged)
     reproduce.add_argument("--jobs", type=int, metavar="N", help=jobs)
     reproduce.add_argument("--keep-old", action="store_true", help="keep cells that other versions computed")
-    page = Path("benchmarks/results.md")
-    reproduce.add_argument("--page", metavar="FILE.md", type=Path, default=page, help=argparse.SUPPRESS)
     group = reproduce.add_argument_group("pictures and video")
     group.add_argument("--extractor", metavar="NAME|FILE.onnx", help=NETWORK)
     group.add_argument("--per-class", type=int, metavar="N", help="pictures of each class (default: all)")
@@ -154,23 +151,15 @@ def _special(args: argparse.Namespace) -> Reply:
     given = [option for option in GRID if getattr(args, option)]
     if given:
         raise ConfigError(f"--{given[0].replace('_', '-')} does nothing for {args.name}. Leave it out.")
-    from soel.report.progress import progress_bar
-    from soel_paper import figures, methods, results_page, sources
+    from soel_paper import figures, methods
 
     if args.name == "settings":
-        rows = methods.settings_rows()
-        return Reply(
-            {"settings": [dict(zip(methods.HEADER, row, strict=True)) for row in rows]}, methods.settings_table()
-        )
-    if args.name == "toy":
-        maps = figures.write_toy(args.out)
-        lines = [f"{shown.title}: AUROC {100 * shown.auroc:.1f} %" for shown in maps]
-        document = {"panels": [{"title": m.title, "auroc": m.auroc} for m in maps], "out": str(args.out / "toy.svg")}
-        return Reply(document, "\n".join([*lines, f"The picture is in {args.out / 'toy.svg'}."]))
-    source = sources.DataSource(args.data_dir, extractor=args.extractor or sources.best_extractor(args.data_dir))
-    with progress_bar("page") as progress:
-        results_page.write_page(args.page, args.out, source, args.jobs, progress, args.keep_old)
-    return Reply({"page": str(args.page)}, f"The results are in {args.page}.")
+        rows = [dict(zip(methods.HEADER, row, strict=True)) for row in methods.settings_rows()]
+        return Reply({"settings": rows}, methods.settings_table())
+    maps, out = figures.write_toy(args.out), args.out / "toy.svg"
+    lines = [f"{shown.title}: AUROC {100 * shown.auroc:.1f} %" for shown in maps]
+    document = {"panels": [{"title": m.title, "auroc": m.auroc} for m in maps], "out": str(out)}
+    return Reply(document, "\n".join([*lines, f"The picture is in {out}."]))
 
 
 def _artefact_list() -> Reply:

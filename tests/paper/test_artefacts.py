@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.results_page import Section, write_page
 
 from soel.errors import LabelError
 from soel_paper.artefacts import ARTEFACTS, Artefact
 from soel_paper.catalogue import CATALOGUE
 from soel_paper.methods import Variant
 from soel_paper.reproduce import Plan, apply_plan, compare, reproduce
-from soel_paper.results_page import Section, write_page
 from soel_paper.sources import DataSource
 from tests.conftest import make_toy
 
@@ -113,7 +113,7 @@ def test_the_page_names_what_is_not_computed(source: DataSource, quick: Variant,
 def test_what_needs_a_gpu_is_computed_only_there(
     source: DataSource, quick: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
 ) -> None:
-    monkeypatch.setattr("soel_paper.results_page.has_gpu", lambda: has_gpu)
+    monkeypatch.setattr("benchmarks.results_page.has_gpu", lambda: has_gpu)
     plan = Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1)
     sections = [Section("cover-radius", plan), Section("cover-radius", replace(plan, budgets=(4,)), on_gpu=True)]
     outcomes = write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=sections)

@@ -99,9 +99,7 @@ def test_pictures_become_a_result_with_two_commands(run: Run, tmp_path: Path, mo
     assert said.document["made"]["n_old"] == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "option"), [("page", "--methods=SOEL"), ("toy", "--seeds=2"), ("settings", "--narrow")]
-)
+@pytest.mark.parametrize(("name", "option"), [("toy", "--seeds=2"), ("settings", "--narrow")])
 def test_options_of_cells_are_refused_where_there_are_none(run: Run, name: str, option: str) -> None:
     said = run("reproduce", name, option)
     assert (said.code, f"{option.partition('=')[0]} does nothing for {name}" in said.err) == (2, True)

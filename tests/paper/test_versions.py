@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.results_page import Section, write_page
 
 from soel.ask.by_distance import Diverse
 from soel.detect.incontext.pretrained import Pretrained
@@ -15,7 +16,6 @@ from soel_paper import cell
 from soel_paper.cell import Cell, CellSetting, versions_of
 from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn
 from soel_paper.reproduce import Plan
-from soel_paper.results_page import Section, write_page
 from soel_paper.runner import CellStore, run
 from soel_paper.sources import DataSource
 

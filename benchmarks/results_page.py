@@ -1,20 +1,33 @@
-"""The page of results: which artefacts, on which data, under which profile; one command writes it anew."""
+"""The page of results: which artefacts, on which data, under which profile.
+
+`python -m benchmarks.results_page --data-dir DIR` computes what is missing and writes `benchmarks/results.md` anew.
+"""
 
 from __future__ import annotations
 
+import argparse
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from soel.deep import has_gpu
 from soel.files import write_whole
+from soel.report.progress import progress_bar
 from soel.types import Progress
 from soel_paper.artefacts import MEDICAL, PHOTOS, TABLES, Artefact, find_artefact
 from soel_paper.catalogue import CATALOGUE
-from soel_paper.methods import VARIANTS, Variant, in_float32, narrow, settings_table
+from soel_paper.methods import VARIANTS, Variant, narrow, settings_table
 from soel_paper.reproduce import Plan, Reproduction, apply_plan, reproduce
-from soel_paper.sources import DataSource
+from soel_paper.sources import DataSource, best_extractor
+
+
+def in_float32(variant: Variant) -> Variant:
+    """With matrix products in full float32 instead of TF32 on a GPU."""
+    vectors = replace(variant.profile.vectors, precision="highest")
+    return replace(variant, name=f"{variant.name}, float32", profile=replace(variant.profile, vectors=vectors))
+
 
 SMALL_TABLES = TABLES[:3]
 OBJECTS = ("mvtec-bottle", "mvtec-cable", "mvtec-capsule", "mvtec-carpet")
@@ -263,14 +276,37 @@ def _list_contradictions(outcomes: Sequence[Reproduction]) -> str:
 
 HEAD = """# Results
 
-Written by `soel reproduce page`; do not edit by hand. Every figure is ours, mean ± standard deviation over the seeds,
-with the paper's in brackets where it printed one. A verdict *holds* or *fails* by two standard errors, else it is
-*undecided*. In profile `authors` the anomalies of a table's pool are the first of the file, as in the authors' code;
-elsewhere they are drawn. Features of MVTec-AD objects and of single classes of CIFAR-10 are ResNet-18 vectors of 512
-values; X-rays, frames and everything computed on a GPU are ResNet-50 vectors of 2048 values. Neither is the paper's
-ResNet-152, so compare with the figures in brackets with care. 'Narrow' is one member whose views go through 64 units,
-which a small machine can train. A dash was not computed, or is a budget above half of the pool.
+Written by `python -m benchmarks.results_page`; do not edit by hand. Every figure is ours, mean ± standard deviation
+over the seeds, with the paper's in brackets where it printed one. A verdict *holds* or *fails* by two standard
+errors, else it is *undecided*. In profile `authors` the anomalies of a table's pool are the first of the file, as in
+the authors' code; elsewhere they are drawn. Features of MVTec-AD objects and of single classes of CIFAR-10 are
+ResNet-18 vectors of 512 values; X-rays, frames and everything computed on a GPU are ResNet-50 vectors of 2048 values.
+Neither is the paper's ResNet-152, so compare with the figures in brackets with care. 'Narrow' is one member whose
+views go through 64 units, which a small machine can train. A dash was not computed, or is a budget above half of the
+pool.
 
 Read the verdicts with care: they are one comparison each, against the best rival found afterwards, with seeds as the
 only source of error; sections with one to three seeds can hardly decide anything. 'Our figures are the paper's' is
 lenient where a method varies much from seed to seed."""
+
+
+def main() -> int:
+    """Compute what is missing, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-dir", type=Path, help="where copies of data sets lie (default: SOEL_DATA)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("reproduced"), help="where cells are kept (default: reproduced)"
+    )
+    parser.add_argument("--page", type=Path, default=Path("benchmarks/results.md"))
+    parser.add_argument("--extractor", help="the frozen network (default: the best one that is there)")
+    parser.add_argument("--jobs", type=int, help="processes (default: one per core; 0: show what is finished)")
+    parser.add_argument("--keep-old", action="store_true", help="keep cells that other versions computed")
+    args = parser.parse_args()
+    source = DataSource(args.data_dir, extractor=args.extractor or best_extractor(args.data_dir))
+    with progress_bar("page") as progress:
+        write_page(args.page, args.out, source, args.jobs, progress, args.keep_old)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
