@@ -19,7 +19,7 @@ from tests.web.sample_data import write_pumps
 
 from benchmarks.fuzz.mutation import edited, edited_json
 from benchmarks.fuzz.target import Build, Step, Target, one_file, put_file
-from soel.cli.ask_tell_undo import tell_sheet, write_sheet
+from soel.cli.sheet import tell_sheet, write_sheet
 from soel.model_folder import load_model
 from soel.session import Session, SessionOptions, create, scores
 from soel.session.check import check_session

@@ -39,7 +39,6 @@ def test_the_package_is_the_command() -> None:
     [
         ("train", "`soel fit DIR`"),
         ("predict", "`soel score DIR --data FILE`"),
-        ("models", "`soel status DIR`"),
         ("lable", "Did you mean label?"),
         ("stauts", "Did you mean status?"),
     ],

@@ -18,10 +18,10 @@ from soel_paper.sources import DataSource
 SCRIPT = """
 import sys, time, types
 from pathlib import Path
-from soel_paper.cell import Cell, Setting
+from soel_paper.cell import Cell, CellSetting
 from soel_paper.methods import NINE
 from soel_paper.runner import run
-from soel_paper.sources import Source
+from soel_paper.sources import DataSource
 from soel_paper.runner import CellStore
 from soel_paper.methods import VARIANTS
 
@@ -33,8 +33,8 @@ def slow(cells, protocol, content):
 sys.modules["soel_paper.experiment"] = types.SimpleNamespace(run_cells=slow)
 
 if __name__ == "__main__":
-    cells = [Cell("breastw", method, VARIANTS["authors"], Setting(budget=5), 40) for method in NINE]
-    run(cells, Source(Path(sys.argv[1])), CellStore(Path(sys.argv[2])), int(sys.argv[3]))
+    cells = [Cell("breastw", method, VARIANTS["authors"], CellSetting(budget=5), 40) for method in NINE]
+    run(cells, DataSource(Path(sys.argv[1])), CellStore(Path(sys.argv[2])), int(sys.argv[3]))
 """
 
 

@@ -1,21 +1,17 @@
-"""The expert's part: ask, tell, undo, and the sheet of questions that is filled in a spreadsheet and handed back."""
+"""The expert's part: ask, tell, undo."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soel.cli.arguments import Reply, add_verb, open_session
-from soel.errors import ConfigError, LabelError, SessionError, SoelError, naming
+from soel.errors import ConfigError, LabelError, SessionError, SoelError
 from soel.report.progress import progress_bar
-from soel.session import Answer, Session, TellResult, read_verdict
-from soel.session.item_tables import readable_rows
-from soel.session.labels import import_labels, is_scored
-from soel.tables.rows import read_rows, write_rows
 
 if TYPE_CHECKING:
     from soel.session import Session, TellResult
@@ -43,6 +39,8 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_ask(args: argparse.Namespace) -> Reply:
     """Write the open questions as a sheet."""
+    from soel.cli.sheet import write_sheet
+
     if args.n is not None and args.spot_check is not None:
         raise ConfigError("-n asks for what is worth learning, --spot-check N for what checks the result; choose one.")
     if args.not_sure and args.spot_check is not None:
@@ -101,7 +99,6 @@ def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
     """What thinning costs, for a session on a sample. The round is drawn already: nothing here may fail."""
     if not session.folder.wholes:
         return {}, []
-    from soel.errors import SoelError
     from soel.scoring.cover_radius import measure_cover
     from soel.session.item_tables import read_encoder
 
@@ -135,7 +132,7 @@ def run_undo(args: argparse.Namespace) -> Reply:
 
 def _tell(session: Session, words: Sequence[str], who: str) -> TellResult:
     """Store answers from a sheet, or from ID=ANSWER pairs; an id may hold an equals sign itself."""
-    from soel.errors import LabelError
+    from soel.cli.sheet import tell_sheet
     from soel.session import Answer, read_verdict
     from soel.session.feedback import record_feedback
 
@@ -170,82 +167,3 @@ def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:
         f"Next: soel {verb} {folder}",
     ]
     return document, "\n".join(lines)
-
-
-COLUMNS = ("item", "label", "note", "session")
-N_SHOWN = 5
-
-
-def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
-    """Write one line per item: the answer first, then the data's own columns to judge it by, last what is ours."""
-    _check_replaceable(session, out)
-    header, rows = readable_rows(session.folder, items)
-    lines = [[item, "", "", *row, session.config.session] for item, row in zip(items, rows, strict=True)]
-    *first, last = COLUMNS
-    write_rows(out, [*first, *_tell_apart(header), last], lines)
-
-
-def tell_sheet(session: Session, path: Path, who: str) -> TellResult:
-    """Store the answers of a filled sheet, all or none; what is wrong with one is told with the sheet's name."""
-    if is_scored(path):
-        return import_labels(session, path, who)
-    with naming(path.name):
-        return session.tell(read_sheet(session, path), who)
-
-
-def read_sheet(session: Session, path: Path) -> list[Answer]:
-    """The answers of a filled sheet, all of them or an error; an empty label is no answer yet."""
-    rows = read_rows(path)
-    missing = [name for name in ("item", "label", "session") if rows and name not in rows[0]]
-    if missing:
-        raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; fill in the sheet that `soel ask` wrote.")
-    filled = [(number, row) for number, row in enumerate(rows, start=2) if row["label"].strip()]
-    _check_session(session, path, [row["session"].strip() for _, row in filled])
-    answers, faults = [], []
-    for number, row in filled:
-        try:
-            answers.append(_answer(row))
-        except LabelError as error:
-            faults.append(f"row {number} ({row['item']!r}): {error}")
-    if faults:
-        more = f" And {len(faults) - N_SHOWN} more." if len(faults) > N_SHOWN else ""
-        raise LabelError(f"{path.name} was refused, nothing was stored: {' '.join(faults[:N_SHOWN])}{more}")
-    return answers
-
-
-def _answer(row: Mapping[str, str]) -> Answer:
-    return Answer(row["item"].strip(), read_verdict(row["label"]), row.get("note", "").strip() or None)
-
-
-def _check_session(session: Session, path: Path, given: Sequence[str]) -> None:
-    others = sorted({name for name in given if name != session.config.session})
-    if others:
-        raise SessionError(
-            f"{path.name} was written for session {others[0]!r}, this is {session.config.session}; "
-            "nothing was stored. Tell it to the session it belongs to."
-        )
-
-
-def _check_replaceable(session: Session, out: Path) -> None:
-    """Never overwrite answers that nobody has told yet, nor a file that is no sheet of ours."""
-    if not out.exists():
-        return
-    try:
-        answers = read_sheet(session, out)
-    except SoelError as error:
-        raise SessionError(
-            f"{out} exists and is not a sheet of this session that could be replaced; choose another --out."
-        ) from error
-    held = session.state.answers
-    if any(a.item not in held or a.verdict not in {vote.verdict for vote in held[a.item].votes} for a in answers):
-        raise SessionError(f"{out} holds answers that were not told yet; tell it first, or choose another --out.")
-
-
-def _tell_apart(header: Sequence[str]) -> list[str]:
-    """The data's column names, told apart from the sheet's own."""
-    names: list[str] = []
-    for name in header:
-        while name in COLUMNS or name in names:
-            name = f"data {name}"
-        names.append(name)
-    return names

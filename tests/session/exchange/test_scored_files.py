@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.cli.ask_tell_undo import tell_sheet
+from soel.cli.sheet import tell_sheet
 from soel.session import Session, scores
 from soel.session.labels import _read_rows, import_labels
 from soel.tables.rows import write_table
