@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 
-from soel.ask.by_group import Medoids, _middles
+from soel.ask.by_group import Medoids
 from soel.types import Floats, PoolView
 
 CENTRES = 10 * np.eye(5)[:4]
@@ -84,18 +84,3 @@ def test_many_labels_cost_little_memory() -> None:
     tracemalloc.stop()
     assert (rows >= 6000).all()
     assert peak < 200e6  # all distances at once are 336 MB
-
-
-def test_the_heaviest_group_is_asked_first_and_then_the_next_nearest_of_each() -> None:
-    # Group 0 at 0: rows 0 (0.0), 1 (0.3). Group 1 at 10: rows 2 (10.2), 3 (10.1), and it is heavier.
-    points = np.array([[0.0], [0.3], [10.2], [10.1]])
-    weights = np.array([1.0, 1.0, 2.0, 2.0])
-    order = _middles(points, weights, np.full(4, np.inf), np.array([[0.0], [10.0]]))
-    assert order.tolist() == [3, 0, 2, 1]
-
-
-def test_rows_that_a_label_speaks_for_come_last() -> None:
-    points = np.array([[0.0], [0.3], [10.2], [10.1]])
-    taken = np.array([0.0, 0.04, 100.0, 100.0])
-    order = _middles(points, np.ones(4), taken, np.array([[0.1], [10.0]]))
-    assert order.tolist() == [3, 2, 0, 1]

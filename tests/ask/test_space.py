@@ -50,16 +50,6 @@ def test_rows_are_moved_only_where_the_mean_lies_far_from_0() -> None:
     np.testing.assert_allclose(moved.points.mean(axis=0), 0, atol=1e-3)
 
 
-def test_a_large_pool_is_compared_with_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "EXACT_ROWS", 20)
-    x = points(95)
-    whole, expected = np.vstack([part for _, part in Space(x).pairs()]), plain(x)
-    np.testing.assert_allclose(whole, expected[:, ::5], atol=1e-3)
-    others = expected[:, ::5].copy()
-    others[np.arange(0, 95, 5), np.arange(19)] = np.inf
-    assert Space(x).shortest() == pytest.approx(others.min(), abs=1e-3)
-
-
 def test_the_double_sweep_bounds_the_diameter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXACT_ROWS", 20)
     for seed in range(10):
@@ -81,14 +71,6 @@ def test_blocks_on_many_cores_give_what_one_gives(cores: str, monkeypatch: pytes
     np.testing.assert_array_equal(space.nearest(np.array([1, 500])), expected)
     starts = space.each_shrunk(np.full(1000, np.inf, np.float32), [], lambda block: block.start)
     assert starts == list(range(0, 1000, 64))
-
-
-def test_shrinking_goes_on_from_what_was_there() -> None:
-    x = points(30)
-    space = Space(x)
-    closest = space.nearest(np.array([4]))
-    space.shrink(closest, [space.measure_row(9)])
-    np.testing.assert_allclose(closest, plain(x)[[4, 9]].min(axis=0), atol=1e-3)
 
 
 def test_two_equal_rows_are_0_apart_though_none_is_compared_with_itself() -> None:

@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from soel.assess import calibration
 from soel.assess.calibration import PRIOR, SLOPES, Calibration, calibrate
 from soel.types import Chances, Floats
 
@@ -83,21 +82,6 @@ def test_the_share_is_met_at_any_scale_of_scores(scale: float) -> None:
     assert scaled.middle == pytest.approx(plain.middle * scale, rel=1e-6)
     assert scaled.middle > scores.max() * scale
     assert scaled.probabilities(scores * scale).mean() == pytest.approx(0.01, rel=1e-6)
-
-
-def test_equal_scores_get_the_share() -> None:
-    found = calibrate(np.full(50, 7.0), unlabelled(50), 0.1)
-    np.testing.assert_allclose(found.probabilities(np.full(3, 7.0)), 0.1, rtol=1e-6)
-    assert found.slope == SLOPES[np.abs(np.log(SLOPES / PRIOR[0])).argmin()], "as if they were one apart"
-
-
-def test_a_large_pool_is_summed_up_by_its_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = np.random.default_rng(0).gamma(2, size=5000)
-    few = calibrate(scores, unlabelled(5000), 0.1)
-    monkeypatch.setattr(calibration, "SUMMARY", 5000)
-    whole = calibrate(scores, unlabelled(5000), 0.1)
-    assert few.middle == pytest.approx(whole.middle, rel=1e-2)
-    assert few.slope == whole.slope
 
 
 @pytest.mark.parametrize(

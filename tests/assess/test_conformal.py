@@ -116,17 +116,6 @@ def test_exactly_the_rows_that_change_sides_are_not_sure(scores: np.ndarray, one
     assert (UnsureBand.of(scores, least, most).holds(scores) == (sides[0] != sides[1])).all()
 
 
-@given(SCORES, st.tuples(SHARES, SHARES, SHARES, SHARES))
-def test_a_narrower_interval_leaves_fewer_open(scores: np.ndarray, ends: tuple[float, ...]) -> None:
-    a, b, c, d = sorted(ends)
-    wide, narrow = UnsureBand.of(scores, a, d).holds(scores), UnsureBand.of(scores, b, c).holds(scores)
-    assert not (narrow & ~wide).any()
-
-
-def test_ends_beyond_all_and_nothing_are_taken_for_these() -> None:
-    assert UnsureBand.of(np.arange(5.0), -0.5, 1.5) == UnsureBand(0.0, 4.0)
-
-
 def test_figures_by_hand() -> None:
     scores, labels = np.arange(10.0), np.full(10, -1, np.int8)
     labels[[9, 8, 2]] = [1, 0, 1]

@@ -7,7 +7,6 @@ import pytest
 from scipy.special import expit
 from scipy.stats import beta
 
-from soel.assess import kriging
 from soel.assess.kriging import (
     FLAT_PART,
     INTERCEPTS,
@@ -21,7 +20,6 @@ from soel.assess.kriging import (
     Kriging,
     _Pool,
     _posterior,
-    _typical,
     trend,
 )
 from soel.assess.share import COVERAGE, widen
@@ -69,19 +67,6 @@ def test_weights_are_those_of_the_best_unbiased_predictor(seed: int) -> None:
     assert variance == pytest.approx(error, rel=1e-5)
 
 
-def test_many_rows_are_represented_by_some_in_score_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = pool()
-    monkeypatch.setattr(kriging, "STAND_INS", 10)
-    rows = seen._stand_ins()
-    order = np.argsort(seen.scores)
-    assert rows.tolist() == order[[2, 6, 10, 14, 18, 22, 26, 30, 34, 38]].tolist()
-    few, variance = seen.predictor()
-    monkeypatch.undo()
-    whole, exact = seen.predictor()
-    np.testing.assert_allclose(few, whole, atol=0.05)
-    assert variance == pytest.approx(exact, rel=0.5)
-
-
 @pytest.mark.parametrize(("mean_label", "variance", "n_found"), [(0.1, 0.05, 2), (0.3, 0.02, 3), (0.02, 0.1, 0)])
 def test_the_posterior_is_a_beta_distribution_below_one_half(mean_label: float, variance: float, n_found: int) -> None:
     n_rows, n_labels = 1000, 20
@@ -115,15 +100,6 @@ def test_all_rows_labelled_leave_nothing_to_estimate() -> None:
     found = Kriging().estimate([seen])
     assert (found.value, found.low, found.high) == (0.4, 0.4, 0.4)
     assert found.diagnostics["effective_labels"] == 5
-
-
-def test_a_typical_distance() -> None:
-    assert _typical(np.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 0]])) == 2
-    mostly_copies = np.zeros((5, 5))
-    mostly_copies[0, 1:] = mostly_copies[1:, 0] = 5  # 8 of 20 pairs: the median is 0, the mean 40 / 25
-    assert _typical(mostly_copies) == pytest.approx(1.6)
-    assert _typical(np.zeros((4, 4))) == 1
-    assert _typical(np.zeros((1, 1))) == 1
 
 
 def test_the_newest_look_counts() -> None:
@@ -189,19 +165,3 @@ def test_the_trend_is_the_posterior_mean_over_the_surfaces(
     is_anomaly = scores[rows] > 0.7
     found = trend(scores, distances, rows, is_anomaly)
     np.testing.assert_allclose(found, slow_trend(scores, distances, rows, is_anomaly), atol=error)
-
-
-def test_equal_values_have_equal_chances() -> None:
-    scores, distances = np.repeat([0.0, 1.0], 10), np.zeros(20)
-    found = trend(scores, distances, np.array([0, 10, 11]), np.array([False, True, True]))
-    assert np.ptp(found[:10]) == np.ptp(found[10:]) == 0
-    assert found[10] > found[0]
-
-
-def test_labels_in_many_parts_count_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    scores, distances = rng.random((2, 60))
-    rows, is_anomaly = np.arange(20), scores[:20] > 0.8
-    whole = trend(scores, distances, rows, is_anomaly)
-    monkeypatch.setattr("soel.assess.kriging.LABELS_AT_ONCE", 7)
-    np.testing.assert_allclose(trend(scores, distances, rows, is_anomaly), whole, rtol=1e-9)

@@ -103,14 +103,6 @@ def _held(truth: np.ndarray, asked: np.ndarray, n_alarms: int, n: int, rng: np.r
     ]
 
 
-def test_strata_from_arrays() -> None:
-    is_alarm = np.arange(10) < 4
-    before = np.array([1, -1, -1, -1, 0, 1, -1, -1, -1, -1], np.int8)
-    labels = np.array([1, 1, 0, -1, 0, 1, 1, -1, -1, -1], np.int8)
-    check = SpotCheck.of(is_alarm, before, np.array([1, 2, 6, 7]), labels)  # row 7 was drawn and not answered
-    assert check == SpotCheck(Stratum(4, 1, 1, 2, 1), Stratum(6, 2, 1, 1, 1))
-
-
 def test_how_wide_a_check_can_be_by_hand() -> None:
     # 4 open alarms, 2 of them checked, at a risk of a tenth. None found: two of four are still likely (1 of 6 draws),
     # three are not: 0 to 2. One found: 1 to 3. Two found: 2 to 4. So the range of real alarms is 2 of 5 wide at most,
@@ -219,14 +211,6 @@ def test_each_limit_fails_at_most_as_often_as_is_said(n_rows: int, data: st.Data
         odds = chances(n_rows, n_checked, truth)
         assert odds[low > truth].sum() <= risk + 1e-12
         assert odds[high < truth].sum() <= risk + 1e-12
-
-
-@given(st.integers(0, 10_000), st.data())
-def test_limits_contain_what_was_found(n_rows: int, data: st.DataObject) -> None:
-    n_checked = data.draw(st.integers(0, min(n_rows, 50)))
-    n_found = data.draw(st.integers(0, n_checked))
-    low, high = lowest_count(n_rows, n_checked, n_found, 0.1), highest_count(n_rows, n_checked, n_found, 0.1)
-    assert n_found <= low <= high <= n_rows - (n_checked - n_found)
 
 
 @settings(max_examples=15, deadline=None)

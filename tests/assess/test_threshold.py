@@ -58,13 +58,6 @@ def test_false_alarms_are_counted_in_the_reference() -> None:
     assert parse_threshold("false-alarms=1").cut(SCORES, 0.5, SURE, reference) < 0
 
 
-def test_without_a_reference_the_pool_is_its_own() -> None:
-    assert alarms("false-alarms=0.4") == [4]
-    assert alarms("false-alarms=0.6") == [4, 3]
-    assert alarms("false-alarms=0") == []
-    assert alarms("false-alarms=1") == [4, 3, 2, 1]
-
-
 def test_a_list_with_few_false_ones_by_the_probability() -> None:
     # False among the first 1, 2, 3, 4: 0, 0.1, 0.2 and 0.4 of them.
     probabilities = np.array([1.0, 0.8, 0.6, 0.0])
@@ -169,14 +162,6 @@ def test_a_pool_that_is_too_small_promises_nothing_and_says_so(rate: str, needs:
     (line,) = document["lines"]
     assert line.startswith("No item can raise an alarm: ")
     assert needs in line
-
-
-def test_no_more_alarms_are_counted_than_there_are_rows() -> None:
-    rule = parse_threshold("alarms=20")
-    assert [rule.count(n) for n in (1, 500)] == [1, 20]
-    assert str(rule.promise(n_scored=1)) == "Threshold: the item with the highest score."
-    assert str(rule.promise(n_scored=500)) == "Threshold: the 20 items with the highest scores."
-    assert all(parse_threshold(name.example).count(5) is None for name in RULES.values() if name.name != "alarms")
 
 
 def test_a_new_rule_is_one_class_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

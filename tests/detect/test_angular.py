@@ -54,14 +54,6 @@ def test_distances_are_those_between_unit_vectors() -> None:
     np.testing.assert_allclose(apart, np.linalg.norm(units[:, None] - units, axis=2), atol=1e-3)
 
 
-def test_scores_have_the_unit_of_their_spread_over_the_pool() -> None:
-    x, is_anomaly = features()
-    labels = some_labels(is_anomaly, 5)
-    scores = Angular.fit(x, labels, 0, 0.1).score(x)
-    assert abs(scores.mean()) < 0.5  # here a row is its own nearest neighbour
-    assert 0.8 < scores[labels == -1].std() < 1.2
-
-
 def test_rows_that_leave_the_normal_shape_stand_out() -> None:
     rng = np.random.default_rng(0)
     spreads = np.r_[np.full(20, 1.0), np.full(300, 0.02)]
@@ -94,22 +86,6 @@ def test_a_large_pool_is_represented_by_a_sample() -> None:
     drawn = {row.tobytes() for row in fitted.reference.round(4)}
     assert len(drawn) == AngularOptions.reference_rows, "no row is drawn twice"
     assert len(drawn - rows) < 0.01 * len(drawn), "and each is a row of the pool, but for rounding"
-
-
-def test_the_linear_part_listens_to_some_of_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, is_anomaly = features()
-    asked: list[int] = []
-    fit = SelfTrainedRidge.fit
-
-    def counted(points: Floats, labels: np.ndarray, share: float) -> SelfTrainedRidge:
-        asked.append(int((labels != -1).sum()))
-        return fit(points, labels, share)
-
-    monkeypatch.setattr("soel.detect.angular.MOST_LABELS", 200)
-    monkeypatch.setattr(SelfTrainedRidge, "fit", counted)
-    fitted = Angular.fit(x, is_anomaly.astype(np.int8), 0, 0.1)
-    assert asked == [200]
-    assert auroc(is_anomaly, fitted.score(x)) > 0.95
 
 
 FEW = np.array([0, 1, -1, -1, -1, -1, -1, -1], np.int8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from soel.detect.incontext.row_features import (
     FAR,
     LARGEST_SCORE,
     N_SCORES,
-    RIDGES,
     TINY,
     Origin,
     PoolStats,
@@ -24,8 +22,6 @@ from soel.detect.incontext.row_features import (
     _columns,
     _gaussian_rank,
     _places,
-    _precisions,
-    pairwise_distances,
 )
 from soel.types import Floats
 
@@ -48,26 +44,6 @@ def fit(x: Tensor, seed: int = 0) -> tuple[PoolStats, RowFeatures]:
 
 
 ORDERED = torch.tensor([[[0.0, 1.0, 1.0, 3.0]]])  # one column of a pool of four
-
-
-def test_places_of_the_pools_own_rows_leave_the_row_itself_out() -> None:
-    low, high = _places(ORDERED, column(1, 0, 3, 1), own=True)
-    assert low.tolist() == [[[1, 0, 3, 1]]]
-    assert high.tolist() == [[[2, 0, 3, 2]]]
-
-
-def test_places_of_other_rows_count_every_row_of_the_pool() -> None:
-    low, high = _places(ORDERED, column(1, 2, -1, 9), own=False)
-    assert low.tolist() == [[[1, 3, 0, 4]]]
-    assert high.tolist() == [[[3, 3, 0, 4]]]
-
-
-def test_ranks_are_quantiles_of_a_normal_variable() -> None:
-    own = _gaussian_rank(*_places(ORDERED, column(0, 1, 1, 3), own=True), 3)
-    quantile = NormalDist().inv_cdf
-    np.testing.assert_allclose(own[0, :, 0], [quantile(1 / 8), 0, 0, quantile(7 / 8)], atol=1e-6)
-    new = _gaussian_rank(*_places(ORDERED, column(-5, 2, 5), own=False), 4)
-    np.testing.assert_allclose(new[0, :, 0], [quantile(0.1), quantile(0.7), quantile(0.9)], atol=1e-6)
 
 
 def test_cells_by_hand() -> None:
@@ -103,19 +79,6 @@ def test_columns_by_hand() -> None:
     np.testing.assert_allclose(said[:, 5], [math.log(2), math.log(1 + 84 / 4)], atol=1e-6)
     np.testing.assert_allclose(said[:, 6], [0.5, 0.5], atol=1e-6)  # (1 - 1 - 1 + 3) / 4
     np.testing.assert_allclose(said[:, 7], [1 / (2 + TINY), 2], atol=1e-6)  # at most 2
-
-
-def test_precisions_invert_the_covariance_with_a_ridge() -> None:
-    z = torch.tensor([[-1.0, -2.0], [-1.0, 2.0], [1.0, -2.0], [1.0, 2.0]])[None] + 7  # variances 1 and 4, no covariance
-    for precision, ridge in zip(_precisions(z), RIDGES, strict=True):
-        wanted = np.diag([1 / (1 + ridge * 2.5), 1 / (4 + ridge * 2.5)])
-        np.testing.assert_allclose(precision[0], wanted, atol=1e-6)
-
-
-def test_distances_are_per_root_of_the_number_of_columns() -> None:
-    x, others = torch.tensor([[[0.0, 0.0], [3.0, 4.0]]]), torch.tensor([[[3.0, 4.0], [0.0, 1.0], [3.0, 3.0]]])
-    wanted = np.array([[5, 1, math.sqrt(18)], [0, math.sqrt(18), 1]]) / math.sqrt(2)
-    np.testing.assert_allclose(pairwise_distances(x, others)[0], wanted, atol=1e-6)
 
 
 def test_values_are_standardised_and_clipped_and_a_constant_column_stays() -> None:
@@ -177,14 +140,6 @@ def test_scores_of_other_rows_by_slow_formulas() -> None:
     np.testing.assert_allclose(rows.scores[0], wanted.clip(-LARGEST_SCORE, LARGEST_SCORE), atol=2e-3)
 
 
-def test_the_unit_of_scores_is_their_spread_over_the_pool() -> None:
-    _, own = fit(pool(3))
-    np.testing.assert_allclose(own.scores[0].mean(0), 0, atol=0.02)  # the highest ones are clipped
-    varying = np.delete(own.scores[0].std(0).numpy(), 14)  # no value occurs twice: that score is the same for all
-    np.testing.assert_allclose(varying, 1, atol=0.05)
-    assert (own.scores[..., 14] == 0).all()
-
-
 def test_who_is_dropped_and_the_typical_distance() -> None:
     reference, own = fit(pool())
     z = own.z[0].double().numpy()
@@ -209,18 +164,6 @@ def test_pools_side_by_side_say_what_each_says_alone() -> None:
     torch.testing.assert_close(
         described.scores[1:, :, free_of_chance], alone.describe(rows).scores[..., free_of_chance], atol=1e-4, rtol=1e-4
     )
-
-
-def test_rows_can_be_put_together_and_taken_apart() -> None:
-    reference, own = fit(pool())
-    new = reference.describe(pool(5, 7))
-    both = RowFeatures.joined([own, new])
-    assert both.z.shape == (1, N + 7, D)
-    assert both.distances.shape == (2, 1, N + 7, N)
-    for name in RowFeatures.names():
-        torch.testing.assert_close(getattr(both.first(N), name), getattr(own, name))
-    torch.testing.assert_close(both.nodes[:, :, N:], new.nodes)
-    torch.testing.assert_close(both.distances[:, :, N:], new.distances)
 
 
 def test_a_row_of_the_pool_keeps_its_place_but_not_itself() -> None:

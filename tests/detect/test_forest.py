@@ -19,27 +19,6 @@ def depths_of(*leaves: int) -> torch.Tensor:
     return depths
 
 
-def test_nodes_follow_the_borders() -> None:
-    columns, borders = torch.zeros(1, 1, N_INNER, dtype=torch.long), torch.zeros(1, 1, N_INNER)
-    columns[0, 0, 2] = 1  # on the right of the root the second column decides
-    forest = Forest(columns, borders, torch.zeros(1, 1, 2 * N_INNER + 1))
-    path = forest.nodes(torch.tensor([[[-1.0, 5.0], [1.0, 5.0], [1.0, -5.0], [0.0, 0.0]]]))[0, 0]
-    assert path.shape == (4, DEPTH + 1)
-    assert path[:, 0].tolist() == [0, 0, 0, 0]
-    assert path[:, 1].tolist() == [1, 2, 2, 1]  # a row on the border goes left
-    assert path[:, 2].tolist() == [3, 6, 5, 3]
-    assert path[0, -1] == FIRST_LEAF
-    assert path[1, -1] == LAST_LEAF
-
-
-def test_isolation_is_the_mean_over_trees() -> None:
-    depths = torch.zeros(1, 2, 2 * N_INNER + 1)
-    depths[0, 0, FIRST_LEAF], depths[0, 1, FIRST_LEAF], depths[0, 1, LAST_LEAF] = 2.0, 5.0, 9.0
-    forest = Forest(torch.zeros(1, 2, N_INNER, dtype=torch.long), torch.zeros(1, 2, N_INNER), depths)
-    leaves = torch.tensor([[[FIRST_LEAF, FIRST_LEAF], [FIRST_LEAF, LAST_LEAF]]])[..., None]  # by tree, then row
-    assert forest.isolation(leaves).tolist() == [[3.5, 5.5]]
-
-
 def test_borders_lie_between_the_values_that_reach_a_node() -> None:
     x = torch.rand(2, 300, 3, generator=torch.Generator().manual_seed(1))
     forest = Forest.grow(x, torch.Generator().manual_seed(2))

@@ -13,7 +13,6 @@ from soel.detect.incontext.forest import DEPTH
 from soel.detect.incontext.label_features import (
     DEPTHS,
     N_BINS,
-    N_LABEL_FEATURES,
     N_POOL_FEATURES,
     PRIOR,
     LabelTables,
@@ -72,14 +71,6 @@ def test_the_log_distance_to_the_nearest_labelled_row_is_standardised_over_the_f
     rows = torch.tensor([[[2.0, 1.0, 1.0, 5.0]]])  # one row, two from the labelled one
     wanted = (math.log(2 + TINY) - middle) / (spread + 1e-3)
     np.testing.assert_allclose(_to_nearest(pool, rows, told)[0], [wanted], rtol=1e-5)
-
-
-def test_of_several_labelled_rows_the_nearest_counts() -> None:
-    pool, rows = line(0, 1, 3, 7), torch.tensor([[[4.0, 3.0, 1.0, 3.0]]])
-    both = torch.tensor([[True, False, False, True]])
-    logs = np.log(np.array([1, 3]) + TINY)
-    wanted = (math.log(3 + TINY) - logs.mean()) / (logs.std() + 1e-3)
-    np.testing.assert_allclose(_to_nearest(pool, rows, both)[0], [wanted], rtol=1e-5)
 
 
 def test_without_such_a_label_there_is_nothing_to_say() -> None:
@@ -178,45 +169,6 @@ def test_about_the_whole_by_hand(table: tuple[PoolStats, RowFeatures, RowFeature
     assert nothing.shape == (N_POOL_FEATURES,)
 
 
-def test_what_was_counted_once_serves_any_rows(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
-    reference, pool, rows = table
-    labels = answers([0, 1], [2, 3, 4])
-    tables = LabelTables.count(pool, labels)
-    both = label_features(reference, pool, RowFeatures.joined([pool, rows]), labels, tables)
-    torch.testing.assert_close(both[:, :N], label_features(reference, pool, pool, labels, tables))
-    torch.testing.assert_close(both[:, N:], label_features(reference, pool, rows, labels, tables))
-
-
-def test_nobody_labelled_is_no_evidence(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
-    reference, pool, rows = table
-    said = say(reference, pool, rows, answers([], []))
-    assert said.shape == (1, 6, N_LABEL_FEATURES)
-    np.testing.assert_allclose(said, 0, atol=1e-5)
-
-
-def test_the_parts_stand_in_their_order_and_within_bounds(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
-    reference, pool, rows = table
-    labels = answers([0, 1], [2, 3, 4])
-    said = say(reference, pool, rows, labels)[0]
-    is_anomaly, is_normal = (labels == 1).float(), (labels == 0).float()
-    wanted = {
-        0: _to_nearest(pool.distances[0], rows.distances[0], labels == 1),
-        1: _to_nearest(pool.distances[0], rows.distances[0], labels == 0),
-        2: _to_nearest(pool.distances[1], rows.distances[1], labels == 1),
-        3: _to_nearest(pool.distances[1], rows.distances[1], labels == 0),
-        9: share_bins(pool, rows, is_anomaly, is_normal)[0],
-        11: _along(pool.z, rows.z, is_anomaly, is_normal, reference.precisions[0]),
-        12: _along(pool.g, rows.g, is_anomaly, is_normal, None),
-        13: _kernel(pool.distances[0], rows.distances[0], is_anomaly, is_normal),
-        14: _kernel(pool.distances[1], rows.distances[1], is_anomaly, is_normal),
-    }
-    for at, value in wanted.items():
-        torch.testing.assert_close(said[:, at], value[0].clamp(-6, 6))
-    torch.testing.assert_close(said[:, 4], (wanted[1] - wanted[0])[0].clamp(-6, 6))
-    torch.testing.assert_close(said[:, 5], (wanted[3] - wanted[2])[0].clamp(-6, 6))
-    assert said.abs().max() <= 6
-
-
 def test_a_row_at_an_anomaly_is_suspected_by_every_rule(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     reference, pool, _ = table
     farthest = int(pool.z[0].square().sum(-1).argmax())
@@ -226,13 +178,3 @@ def test_a_row_at_an_anomaly_is_suspected_by_every_rule(table: tuple[PoolStats, 
     assert not above[0]  # it lies at an anomaly, so the distance to one is small
     assert above[1]
     assert above[4:].all()
-
-
-def test_tasks_side_by_side_are_apart(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
-    x = torch.randn(2, N, D, generator=torch.Generator().manual_seed(3))
-    reference, pool = PoolStats.fit(x, torch.Generator().manual_seed(0))
-    labels = torch.cat([answers([0, 1], [2, 3]), answers([5], [6, 7, 8])])
-    other = torch.cat([labels[:1], answers([9, 10], [11])])
-    before, after = (say(reference, pool, pool, each) for each in (labels, other))
-    torch.testing.assert_close(before[0], after[0])
-    assert not torch.allclose(before[1], after[1])

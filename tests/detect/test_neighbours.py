@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 from soel.assess.metrics import auroc
-from soel.detect import DETECTORS
 from soel.detect.neighbours import (
     CLIP,
     Neighbours,
     NeighboursOptions,
-    _neighbours,
-    _positions,
-    _sample,
     around_anomalies,
 )
 from soel.errors import ConfigError
@@ -47,23 +43,6 @@ def test_each_anomaly_grows_over_its_part_of_the_share() -> None:
     assert np.flatnonzero(around_anomalies(x, labels, 0.3)).tolist() == [0, 1, 2, 17, 18, 19], "three each"
     labels[1] = 0
     assert np.flatnonzero(around_anomalies(x, labels, 0.3)).tolist() == [0, 17, 18, 19], "a normal label stays one"
-
-
-@pytest.mark.parametrize(("n_rows", "wanted"), [(1, 5), (166, 5), (167, 6), (200, 6), (4000, 120)])
-def test_three_in_a_hundred_are_neighbours_and_never_fewer_than_five(n_rows: int, wanted: int) -> None:
-    assert _neighbours(n_rows) == wanted
-
-
-def test_a_sample_is_in_order_without_repetition_and_knows_its_places() -> None:
-    rows = np.arange(10, 40)
-    assert _sample(rows, np.random.default_rng(0), 30) is rows
-    drawn = _sample(rows, np.random.default_rng(0), 8)
-    assert len(drawn) == len(set(drawn.tolist())) == 8
-    assert (np.diff(drawn) > 0).all()
-    assert set(drawn.tolist()) <= set(rows.tolist())
-    positions = _positions(40, drawn)
-    assert positions[drawn].tolist() == list(range(8))
-    assert (positions == -1).sum() == 32
 
 
 def test_labels_help(toy: Sample) -> None:
@@ -110,20 +89,6 @@ def test_few_rows_on_a_line() -> None:
     assert scores.argmin() == 2  # the middle one
     assert scores[0] > scores[1] > scores[2]
     assert scores[3] == scores[4] == scores[5]
-
-
-def test_angles_forget_the_length_of_a_row_and_heed_labelled_anomalies() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(200, 20)).astype(np.float32) + 5
-    x[:10, :10] -= 8  # another direction
-    labels = np.full(200, -1, np.int8)
-    plain = DETECTORS.get("angular").fit(x, labels, 0)
-    new = rng.normal(size=(50, 20)).astype(np.float32) + 5
-    np.testing.assert_allclose(plain.score(new), plain.score(7 * new), atol=1e-3)
-    assert np.argsort(-plain.score(x))[:8].max() < 10
-    labels[0] = 1
-    told = DETECTORS.get("angular").fit(x, labels, 0)
-    assert told.score(x)[1:10].min() > plain.score(x)[1:10].min()
 
 
 def test_options_change_the_fit_and_unknown_ones_are_refused(toy: Sample) -> None:

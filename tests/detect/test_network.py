@@ -8,10 +8,8 @@ import torch
 from pretraining.module import Module
 from torch import Tensor
 
-from soel.detect.incontext import predictor
 from soel.detect.incontext.network import (
     N_SHARE_BINS,
-    CellEmbeddings,
     InContextNetwork,
     Outputs,
     Parameters,
@@ -137,31 +135,6 @@ def test_a_near_row_is_heard_more_than_a_far_one(network: InContextNetwork) -> N
     assert (said(near) - before).abs().sum() > 3 * (said(far) - before).abs().sum()
 
 
-def test_stage_one_looks_at_each_row_alone(network: InContextNetwork) -> None:
-    reference, own = PoolStats.fit(rows(1), torch.Generator().manual_seed(0))
-    whole = network.embed_cells(own, reference.columns)
-    part = network._embed(own.cells[:, 4:9], reference.columns)
-    torch.testing.assert_close(part.cells, whole.cells[:, 4:9], atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(part.rows, whole.rows[:, 4:9], atol=1e-6, rtol=1e-5)
-
-
-def test_columns_hear_labels_as_differences_from_the_pool(network: InContextNetwork) -> None:
-    cells = torch.randn(1, N, D, SMALL.cell_width, generator=torch.Generator().manual_seed(0))
-    columns, about = torch.zeros(1, D, 8), torch.zeros(1, 8)
-    seen = CellEmbeddings(cells, cells.mean(2))
-    gates, weights = network.gates_and_scales(seen, columns, LABELS, about)
-    assert gates.shape == (1, D, SMALL.n_gates, SMALL.cell_width)
-    assert weights.shape == (1, SMALL.n_heads, D)
-    order = torch.cat([torch.arange(5, N), torch.arange(5)])
-    moved = CellEmbeddings(cells[:, order], seen.rows[:, order])
-    torch.testing.assert_close(
-        network.gates_and_scales(moved, columns, LABELS[:, order], about)[0], gates, atol=1e-5, rtol=1e-4
-    )
-    swapped = CellEmbeddings(cells.flip(2), seen.rows)
-    turned = network.gates_and_scales(swapped, columns, LABELS, about)[1]
-    torch.testing.assert_close(turned, weights.flip(2), atol=1e-5, rtol=1e-4)
-
-
 # The detector around the network
 
 
@@ -171,14 +144,6 @@ def table(n_rows: int = 60, width: int = 4, seed: int = 0) -> Floats:
 
 def free(n_rows: int = 60) -> np.ndarray:
     return np.full(n_rows, -1, np.int8)
-
-
-def test_the_order_of_columns_by_hand() -> None:
-    x = np.array([[3.0, 0.0, 1.0], [3.0, 1.0, 0.0], [3.0, 0.0, 0.0]], np.float32)  # sums 9, 1 and 1, the last two alike
-    assert column_order(x)[-1] == 0
-    y = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], np.float32)  # sums alike; the first has more at its top
-    assert column_order(y).tolist() == [1, 0]
-    assert column_order(y[:, ::-1]).tolist() == [0, 1]
 
 
 def test_keys_know_the_seed_and_every_value() -> None:
@@ -193,36 +158,6 @@ def test_keys_know_the_seed_and_every_value() -> None:
     assert (keys(x, 5) == keys(x, 5 + 2**63)).all()
 
 
-def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
-    x, labels = table(), free()
-    x[:5, 0] += 3  # there is something to learn: what the network says of labelled noise is nobody's concern
-    labels[:5] = 1
-    fitted = Pretrained.fit(x, labels, 0)
-    scores = fitted._mix(fitted._ordered(x), 1.0)
-    assert scores[5:].mean() == pytest.approx(0, abs=1e-5)
-    assert 1 < scores[5:].std() <= 1.5 + 1e-5  # the network's unit, and half of that of the distances
-    assert scores[:5].mean() > 0.5
-    all_known = np.zeros(60, np.int8)
-    all_known[:5] = 1
-    fitted = Pretrained.fit(x, all_known, 0)
-    assert fitted._mix(fitted._ordered(x), 1.0).mean() == pytest.approx(0, abs=1e-5)
-
-
-def test_chances_alone_rank_where_nobody_has_labelled_a_row() -> None:
-    outputs = Outputs(np.array([[1.0, 5.0]]), np.array([[2.0, 0.0]]))
-    assert outputs.rank_by(any_label=False).tolist() == [[2.0, 0.0]]
-    assert outputs.rank_by(any_label=True).tolist() == [[1.5, 2.5]]
-    x, labels = table(), free()
-    said = {}
-    for n_labels in (0, 1):
-        labels[:n_labels] = 1
-        view = Pretrained.fit(x, labels, 0)._with_labels.views[0]
-        said[n_labels] = np.argsort(view.logits(view.outputs)).tolist()
-        wanted = view.outputs.chances + (view.outputs.logits if n_labels else 0)
-        assert said[n_labels] == np.argsort(wanted[0]).tolist()
-    assert said[0] != said[1]
-
-
 def test_copies_of_a_row_have_one_score() -> None:
     x = table()
     x[7] = x[3]
@@ -234,23 +169,6 @@ def test_copies_of_a_row_have_one_score() -> None:
     at = [row for row in range(60) if (fitted.context.values[row] == x[3][column_order(x)]).all()]
     assert len(at) == 2
     assert scores[3] == pytest.approx((of_context[at].mean() - middle) / spread, abs=1e-5)
-
-
-def test_rows_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, new = table(), table(23, seed=5)
-    fitted = Pretrained.fit(x, free(), 0)
-    whole = fitted.score(new)
-    monkeypatch.setattr(predictor, "BLOCK_ROWS", 5)
-    np.testing.assert_allclose(fitted.score(new), whole, atol=1e-4)
-    np.testing.assert_allclose(fitted.chance(new)[3:4], fitted.chance(new[3:4]), atol=1e-5)
-
-
-def test_points_are_standardised_in_the_order_of_the_columns() -> None:
-    x = table() * np.array([1, 10, 100, 0.1], np.float32) + 5
-    points = Pretrained.fit(x, free(), 0).space(x)
-    order = column_order(x)
-    wanted = ((x - x.mean(axis=0)) / x.std(axis=0, ddof=1))[:, order]
-    np.testing.assert_allclose(points, wanted, atol=1e-3)
 
 
 def test_one_row_is_read_twice_rather_than_not_at_all() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.detect.incontext import share_head
-from soel.detect.incontext.predictor import EncodedContext
-from soel.detect.incontext.share_head import PRIOR, PretrainedShare, _quantiles, share_bins
+from soel.detect.incontext.share_head import PretrainedShare, _quantiles, share_bins
 from soel.testing.learning_laws import example_evidence
 from soel.types import Evidence
 
@@ -59,62 +57,3 @@ def test_later_answers_count_as_earlier_ones() -> None:
         for part in (slice(10), slice(10, 20))
     ]
     assert PretrainedShare().estimate(halves) == PretrainedShare().estimate([seen])
-
-
-class Said:
-    """In the network's place: says what it is told, and remembers what it was shown."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, chances: np.ndarray) -> None:
-        self.contexts: list[EncodedContext] = []
-        self.labels: list[np.ndarray] = []
-        monkeypatch.setattr(share_head, "Predictor", self.read)
-        self.chances = chances
-
-    def read(self, context: EncodedContext, labels: np.ndarray) -> Said:
-        self.contexts.append(context)
-        self.labels.append(labels)
-        return self
-
-    def shares(self) -> np.ndarray:
-        return self.chances
-
-
-def test_what_training_had_seldom_is_not_held_against_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A network that repeats how often shares were met has learnt nothing: all 24 bins are then equally likely."""
-    Said(monkeypatch, np.array(PRIOR))
-    found, bins = PretrainedShare().estimate([evidence(200, 20, 0)]), share_bins()
-    assert found.value == pytest.approx(bins[12])
-    assert found.low == pytest.approx(bins[2] + 0.4 * (bins[3] - bins[2]))  # a tenth of 24 is 2.4
-    assert found.high == pytest.approx(bins[21] + 0.6 * (bins[22] - bins[21]))
-
-
-def test_labels_of_a_large_pool_are_counted_and_the_rest_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    chances = np.zeros(24)
-    chances[10] = 1.0
-    said, seen = Said(monkeypatch, chances), evidence(3000, 900, 40)
-    found, bins = PretrainedShare().estimate([seen]), share_bins()
-    n_found, middle = int(seen.labels.sum()), (bins[10] + bins[11]) / 2
-    rest = (middle * 1000 - n_found) / 960  # of the thousand that were read, forty are labelled
-    assert rest > 0
-    assert found.value == pytest.approx((n_found + rest * 2960) / 3000)
-    assert (said.labels[0] >= 0).sum() == 40
-    assert len(said.contexts[0].context.values) == 1000
-
-
-@pytest.mark.parametrize(("kind", "at", "wanted"), [(1, 0, 40 / 60), (0, 23, 20 / 60)])
-def test_a_count_bounds_what_the_network_says(
-    kind: int, at: int, wanted: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forty of sixty are known: fewer than were found there cannot be, nor more than all of the other twenty."""
-    Said(monkeypatch, np.where(np.arange(24) == at, 1.0, 1e-12))
-    found = PretrainedShare().estimate([example_evidence(60, 40, 0, kind=kind)])
-    assert (found.low, found.value, found.high) == pytest.approx((wanted, wanted, wanted))
-
-
-def test_columns_are_read_in_an_order_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    said, seen = Said(monkeypatch, np.array(PRIOR)), evidence(50, 5, 4)
-    turned = Evidence(seen.scores, seen.embeddings[:, ::-1], seen.rows, seen.labels)
-    for each in (seen, turned):
-        PretrainedShare().estimate([each])
-    np.testing.assert_array_equal(said.contexts[0].context.values, said.contexts[1].context.values)
-    np.testing.assert_array_equal(said.labels[0], said.labels[1])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.detect.incontext.ops import softmax
-from soel.detect.incontext.predictor import EncodedContext, LabelledView, PoolContext, Predictor
+from soel.detect.incontext.predictor import EncodedContext, PoolContext, Predictor
 from soel.detect.incontext.row_features import FAR, add_extra_distances
 from soel.detect.incontext.samples import MOST_COLUMNS, wide_views
 from soel.types import Floats
@@ -39,12 +38,6 @@ def wide() -> Predictor:
     return read(x, None, wide_views(x, 0))
 
 
-def test_one_view_counts_alone_and_the_first_of_several_counts_half(narrow: Predictor, wide: Predictor) -> None:
-    assert narrow.context.weights.tolist() == [1]
-    assert len(wide.views) == 4, "the axes, and three groups of columns"
-    np.testing.assert_allclose(wide.context.weights, [1 / 2, 1 / 6, 1 / 6, 1 / 6])
-
-
 def test_what_several_views_say_is_their_weighted_mean(wide: Predictor) -> None:
     new = table(3, 2 * MOST_COLUMNS + 1, seed=1)
     each = [view.logits(view.read(view.view.describe(new))) for view in wide.views]
@@ -57,15 +50,6 @@ def test_each_group_of_columns_is_looked_at_as_it_is(wide: Predictor) -> None:
     assert seen.shape == x.shape, "no column is seen twice"
     assert sorted(seen[0].tolist()) == sorted(x[0].tolist())
     assert all(view.view.narrow(x).shape[1] <= MOST_COLUMNS for view in wide.views)
-
-
-def test_rows_of_the_context_keep_the_scores_that_it_has(narrow: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They were read with their labels, and are not read again."""
-    monkeypatch.setattr(LabelledView, "read", lambda *_: pytest.fail("it was read again"))
-    order = [7, 0, 39, 7]
-    np.testing.assert_allclose(
-        narrow.logits(table()[order]), narrow.views[0].logits(narrow.views[0].outputs)[order], atol=1e-6
-    )
 
 
 def test_known_and_new_rows_can_come_mixed(narrow: Predictor) -> None:
@@ -84,14 +68,6 @@ def test_a_labelled_anomaly_raises_the_rows_around_it() -> None:
     told = read(x, labels)
     assert told.logits(x)[1:5].mean() > untold.logits(x)[1:5].mean() + 0.5
     assert told.log_odds(x)[1:5].mean() > untold.log_odds(x)[1:5].mean() + 0.5
-
-
-def test_the_share_is_a_distribution_over_its_bins(narrow: Predictor, wide: Predictor) -> None:
-    for each in (narrow, wide):
-        assert each.shares().sum() == pytest.approx(1, abs=1e-5)
-        assert each.shares().min() >= 0
-    spread = [softmax(view.outputs.shares[0], -1) for view in wide.views if view.outputs.shares is not None]
-    np.testing.assert_allclose(wide.shares(), wide.context.weights @ np.stack(spread), atol=1e-6)
 
 
 def test_a_changed_row_of_another_origin_scores_as_any_row(narrow: Predictor) -> None:

@@ -9,7 +9,6 @@ from hypothesis import given, settings, strategies as st
 from soel.detect.incontext.pretrained import Pretrained
 from soel.detect.incontext.samples import (
     MOST_COLUMNS,
-    MOST_GROUPS,
     choose_rows,
     column_order,
     keys,
@@ -33,14 +32,6 @@ def test_groups_are_nearly_equal_and_as_few_as_can_be(width: int, sizes: list[in
         assert view[:, :size].sum(axis=0).tolist() == [1] * size, "one column for each"
 
 
-def test_columns_are_dealt_by_the_seed() -> None:
-    x = table(20, 2 * MOST_COLUMNS)
-    first, same, other = (wide_views(x, seed) for seed in (3, 3, 4))
-    np.testing.assert_array_equal(first, same)
-    assert not np.array_equal(first[1:], other[1:])
-    np.testing.assert_array_equal(first[0], other[0])
-
-
 def test_a_column_without_a_spread_is_in_no_group_and_on_no_axis() -> None:
     x = table(40, 2 * MOST_COLUMNS)
     x[:, 7] = 5
@@ -53,11 +44,6 @@ def test_along_the_axes_a_table_looks_the_same_in_any_unit() -> None:
     x = table(200, MOST_COLUMNS + 5)
     units = np.logspace(-2, 2, MOST_COLUMNS + 5).astype(np.float32)
     np.testing.assert_allclose((x * units) @ wide_views(x * units, 0)[0], x @ wide_views(x, 0)[0], atol=5e-3)
-
-
-def test_of_a_very_wide_table_no_more_groups_are_full_than_are_looked_at() -> None:
-    views = wide_views(table(20, (MOST_GROUPS + 1) * MOST_COLUMNS), 0)
-    assert views[1:].sum(axis=(1, 2)).tolist() == [MOST_COLUMNS] * MOST_GROUPS
 
 
 def test_a_wide_table_of_equal_rows_is_read_and_nothing_stands_out() -> None:
@@ -75,11 +61,6 @@ KEYS = np.array([5, 1, 9, 3, 7, 2], np.uint64)
 def test_who_stands_for_a_pool_by_hand(n_rows: int, wanted: list[int] | None) -> None:
     labels = np.array([0, -1, 1, -1, 0, -1], np.int8)  # half of the places are for labels, those with low keys first
     assert choose_rows(KEYS, labels, n_rows).tolist() == (wanted or [1, 5, 3, 0, 4, 2])
-
-
-def test_labels_give_way_only_to_rows_that_there_are() -> None:
-    labels = np.array([0, 0, 1, 1, 0, -1], np.int8)
-    assert choose_rows(KEYS, labels, 5).tolist() == [1, 5, 3, 0, 4], "one has no label: four places are left"
 
 
 def test_of_equal_rows_the_label_decides_not_the_place() -> None:

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
-from functools import lru_cache
+from dataclasses import fields, is_dataclass
+from functools import wraps
 from hashlib import blake2b
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_FORGET: list[Callable[[], None]] = []
+_KEPT: list[OrderedDict[Any, Any]] = []
+_LOCK = Lock()
 
 
 def remember(n_kept: int) -> Callable[[Function], Function]:
-    """A function that computes again only for what its last calls were not given; arrays are told by what they hold."""
+    """A function that keeps its last results; arrays are told by what they hold, and are not kept themselves."""
 
     def decorate(compute: Function) -> Function:
-        by_content = lru_cache(n_kept)(lambda *given: compute(*(each.value for each in given)))
+        kept: OrderedDict[Any, Any] = OrderedDict()
+        _KEPT.append(kept)
 
+        @wraps(compute)
         def remembered(*given: Any) -> Any:
-            return by_content(*(_Given(each, _content(each)) for each in given))
+            key = tuple(map(_content, given))
+            with _LOCK:
+                if key in kept:
+                    kept.move_to_end(key)
+                    return kept[key]
+            result = compute(*given)
+            with _LOCK:
+                kept[key] = result
+                if len(kept) > n_kept:
+                    kept.popitem(last=False)
+            return result
 
-        _FORGET.append(by_content.cache_clear)
         return remembered  # type: ignore[return-value]
 
     return decorate
@@ -31,14 +45,9 @@ def remember(n_kept: int) -> Callable[[Function], Function]:
 
 def forget() -> None:
     """Let go of all results."""
-    for each in _FORGET:
-        each()
-
-
-@dataclass(frozen=True)
-class _Given:
-    value: Any = field(compare=False)
-    content: Any
+    with _LOCK:
+        for kept in _KEPT:
+            kept.clear()
 
 
 def _content(given: Any) -> Any:

@@ -59,11 +59,10 @@ class Pretrained(Detector):
 
         w (network with labels + 0.5 distances with labels) + (1 - w) (network without + 0.25 distances without),
 
-    (of a table with more than 60 columns, 1.0 distances without),
-    each of the four in standard deviations over the rows without a label: answers that hold no anomaly say what is not
-    wanted, and nothing of what is, so that they would mislead. Near-duplicates of a row that was labelled normal are
-    lowered all the same: with r the distance to the nearest of these, unless an anomaly is nearer, and q the 80 %
-    quantile of the scores of rows without a label,
+    each of the four in standard deviations over the rows without a label (with more than 60 columns the last weighs
+    1.0): answers that hold no anomaly say what is not wanted, and nothing of what is, so that they would mislead.
+    Near-duplicates of a row that was labelled normal are lowered all the same: with r the distance to the nearest of
+    these, unless an anomaly is nearer, and q the 80 % quantile of the scores of rows without a label,
 
         score <- score - exp(-(r / 0.1)^4) max(score - q, 0).
 
