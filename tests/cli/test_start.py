@@ -6,7 +6,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +26,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(soel.__file__).parents[1])}
 
 def python(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, env=ENVIRONMENT, check=False, timeout=60
+        [sys.executable, *words], capture_output=True, text=True, env=ENVIRONMENT, check=False, timeout=120
     )
 
 
@@ -40,9 +39,9 @@ def cpu_seconds() -> float:
 def test_help_is_quick_and_names_every_verb() -> None:
     times = []
     for _ in range(3):
-        started = time.perf_counter()
+        started = cpu_seconds()
         shown = python("-m", "soel.cli.main", "--help")
-        times.append(time.perf_counter() - started)
+        times.append(cpu_seconds() - started)
     assert shown.returncode == 0
     assert min(times) < 0.4
     assert all(f"\n    {verb} " in shown.stdout for verb in VERBS)
@@ -65,9 +64,9 @@ def test_the_status_of_a_million_items_is_quick_and_needs_no_torch(tmp_path: Pat
     shutil.copy(tmp_path / "few" / "events.sqlite", tmp_path / "many" / "events.sqlite")
     times = []
     for _ in range(3):
-        started = time.perf_counter(), cpu_seconds()
+        started = cpu_seconds()
         shown = python("-m", "soel.cli.main", "status", str(tmp_path / "many"))
-        times.append(min(time.perf_counter() - started[0], cpu_seconds() - started[1]))  # others may be at work, too
+        times.append(cpu_seconds() - started)
     assert "1000000 items" in shown.stdout
     assert min(times) < 1
     code = "import sys, soel.cli.main as m; m.main(['status', sys.argv[1]]); print('torch' in sys.modules)"

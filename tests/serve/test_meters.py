@@ -57,7 +57,7 @@ def test_requests_that_arrive_together_are_scored_together_and_each_gets_its_own
     class Slow:
         def score(self, x: Floats) -> Floats:
             is_busy.set()
-            may_go.wait(10)
+            may_go.wait(60)
             sizes.append(len(x))
             return np.asarray(x[:, 0], np.float64)
 
@@ -68,7 +68,7 @@ def test_requests_that_arrive_together_are_scored_together_and_each_gets_its_own
         served: Any = Served()
         blocks = [np.full((n, 1), n, np.float32) for n in (1, 2, 3, 1500, 4)]
         asked = [asyncio.ensure_future(batches.score(served, blocks[0]))]
-        await asyncio.to_thread(is_busy.wait, 10)
+        await asyncio.to_thread(is_busy.wait, 60)
         asked += [asyncio.ensure_future(batches.score(served, each)) for each in blocks[1:]]
         await asyncio.sleep(0.2)
         asked[1].cancel()

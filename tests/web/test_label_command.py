@@ -87,11 +87,11 @@ def test_the_command_prints_a_link_and_stops_quietly(prepared: Path) -> None:
     link = command.start()
     try:
         assert link.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(link, timeout=10) as answer:
+        with urllib.request.urlopen(link, timeout=60) as answer:
             assert answer.status == 200
         assert command.process is not None
         command.process.send_signal(signal.SIGINT)
-        out, _ = command.process.communicate(timeout=20)
+        out, _ = command.process.communicate(timeout=60)
         assert command.process.returncode == 0
         assert "Stopped; every answer is stored." in out
     finally:

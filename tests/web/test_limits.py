@@ -119,18 +119,18 @@ class Served:
 
     def __enter__(self) -> int:
         self.thread.start()
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while not self.server.started and time.monotonic() < until:
             time.sleep(0.01)
         return self.port
 
     def __exit__(self, *_: object) -> None:
         self.server.should_exit = True
-        self.thread.join(10)
+        self.thread.join(60)
         self.listener.close()
 
 
-def talk(port: int, content: bytes, seconds: float = 10.0) -> bytes:
+def talk(port: int, content: bytes, seconds: float = 30.0) -> bytes:
     """Send bytes; returns all that comes until the server closes."""
     with socket.create_connection(("127.0.0.1", port), timeout=seconds) as client:
         client.sendall(content)
@@ -153,10 +153,10 @@ def port(still: Page, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 def test_a_head_that_does_not_come_ends_the_connection(port: int) -> None:
     start = time.monotonic()
     assert talk(port, b"") == b""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
         trickle(client)
         assert client.recv(100) == b"", "bytes that trickle in win no time"
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 14
 
 
 def trickle(client: socket.socket) -> None:
@@ -174,7 +174,7 @@ def test_a_body_that_does_not_come_is_refused(port: int) -> None:
 def test_an_idle_connection_and_a_large_head_are_closed(port: int) -> None:
     start = time.monotonic()
     assert b"200 OK" in talk(port, f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 14
     large = f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX-Large: ".encode() + b"x" * 200_000
     with suppress(ConnectionError):  # closed before we had said it all
         assert talk(port, large)[:12] == b"HTTP/1.1 400"

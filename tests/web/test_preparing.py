@@ -120,7 +120,7 @@ def test_the_app_of_the_session_takes_over(preparing: Preparing) -> None:
     preparing.making.is_done = True
     assert not over.wait(0.5), "its maker is still at work"
     preparing.making.now = JobStatus("create", False)
-    assert over.wait(5)
+    assert over.wait(60)
     assert client.get("/").text == "the session"
     assert seen[0] == JobStatus("create", True)
     waiting.stop()
@@ -138,7 +138,7 @@ def test_a_session_that_cannot_be_opened_is_told(preparing: Preparing) -> None:
 
     waiting = SwitchingApp(preparing.app, preparing.preparation, fail, tell)
     preparing.making.is_done, preparing.making.now = True, JobStatus("create", False)
-    assert seen.wait(5)
+    assert seen.wait(60)
     waiting.stop()
     said = preparing.client.get("/api/preparation").json()
     assert (said["stage"], said["error"]) == ("failed", "The store is away.")

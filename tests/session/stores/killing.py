@@ -53,7 +53,7 @@ def kill_each(nursery: subprocess.Popen[str], n_kills: int, patience: float = 0.
     said: list[str] = []
     for turn in range(n_kills):
         said += _kill_one(nursery, f"writer {turn}", patience * (turn % 30) / 30)
-    rest, _ = nursery.communicate(timeout=30)
+    rest, _ = nursery.communicate(timeout=120)
     return said + rest.splitlines()
 
 

@@ -22,7 +22,7 @@ class Disk:
 
     def write(self, batches: Batches) -> Batches:
         self.entered.set()
-        assert self.go.wait(10)
+        assert self.go.wait(60)
         items = [str(event.item) for batch in batches for event in batch]
         if "bad" in items:
             raise ValueError("a bad item")
@@ -42,7 +42,7 @@ def store_all(disk: Disk, items: Sequence[str]) -> list[str]:
 
     with ThreadPoolExecutor(len(items)) as pool:
         first = pool.submit(store, items[0])
-        assert disk.entered.wait(10)
+        assert disk.entered.wait(60)
         others = [pool.submit(store, item) for item in items[1:]]
         while len(group._waiting) < len(items) - 1:
             pass
