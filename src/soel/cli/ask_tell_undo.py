@@ -110,7 +110,7 @@ def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
     if cover is None:
         return {}, []
     radii = f"{cover.pool:.3g} over the pool, {cover.whole:.3g} over all {cover.n_rows} rows"
-    return {"cover": asdict(cover)}, [f"CoverRadius radius of the {cover.n_queries} items asked or labelled: {radii}."]
+    return {"cover": asdict(cover)}, [f"Cover radius of the {cover.n_queries} items asked or labelled: {radii}."]
 
 
 def run_tell(args: argparse.Namespace) -> Reply:
