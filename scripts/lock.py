@@ -21,7 +21,7 @@ NOT_RUN_TIME = ("benchmarks", "dev", "docs")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 RUN_TIME = [extra for extra in EXTRAS if extra not in NOT_RUN_TIME]
 # By extras; `run` is for the bill of materials, `serve` for the image of the endpoint.
-LOCKS = {"demo": ["report"], "run": RUN_TIME, "serve": ["serve"], "test": ["dev"]}
+LOCKS = {"demo": list[str](), "run": RUN_TIME, "serve": ["serve"], "test": ["dev"]}
 AUDIT = "cyclonedx-bom>=7\npip-audit>=2.9"
 APART = "deepod==0.4.1"  # a peer; it pins an old torch that it does not need
 LEFT_OUT = "nvidia-nccl-cu12"  # 470 MB that xgboost, another peer, loads for several GPUs only

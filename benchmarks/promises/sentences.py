@@ -8,28 +8,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.promises.judge import Kept
-from benchmarks.promises.real_alarms import real_alarms
 from benchmarks.promises.runs import Run
 from soel.assess.quality import Quality, SpotCheck, draw_check
 from soel.report.outcome import Outcome
-from soel.session import Answer
-from soel.session.fold import fold
+from soel.report.quality_words import foreseen_words, quality_words, unsure_words
 from soel.text import ENGLISH
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Verdict
-from soel.web.reason_words import check_advice_words, quality_words, unsure_words
-from soel.web.results import FitResults
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate
 
 HALF = 0.5  # of a point of a hundred: the page rounds
 CHECKS = (10, 20)
-MOVED = (0.5, 2)  # alarms, of those at the model's threshold: where somebody moves it to on the page
 
 
 def judge_sentences(run: Run) -> list[Kept]:
     """Whether each sentence that this session's page would show is true."""
     seed = len(run.truth) + int(run.truth.sum()) + int((run.labels != UNLABELLED).sum())  # of the spot check
-    findings = _findings(run)
-    kept = [*_headline(run), *_expected(run), *_unsure(run, findings)]
-    foreseen = {int(_numbers(line)[0]): _numbers(line)[1:] for line in check_advice_words(findings, ENGLISH)}
+    kept = [*_headline(run), *_chances(run), *_unsure(run)]
+    lines = foreseen_words(run.scores > run.cut, run.labels)
+    foreseen = {int(_numbers(line)[0]): _numbers(line)[1:] for line in lines}
     for n in CHECKS:
         quality = _check(run, n, seed)
         kept += _checked(run, quality, n)
@@ -39,67 +34,46 @@ def judge_sentences(run: Run) -> list[Kept]:
 
 
 def _headline(run: Run) -> Iterator[Kept]:
-    value, low, high = run.estimate
-    words = ENGLISH(
-        "results.headline",
-        share=ENGLISH.percent(value),
-        items=ENGLISH("count.items", n=len(run.truth)),
-        low=ENGLISH.percent(low),
-        high=ENGLISH.percent(high),
-        n=int((run.labels != UNLABELLED).sum()),
-    )
-    ends = _numbers(words.split("(")[1])[:2]
-    yield _within("Roughly ... of ... items look anomalous (... to ...)", 100 * run.truth.mean(), ends, HALF)
+    _, low, high = run.estimate
+    ends = _numbers(ENGLISH("facts.range", low=low, high=high).removeprefix("80 %"))
+    yield _within("Share of anomalies, 80 % range ... to ...", 100 * run.truth.mean(), ends, HALF)
     shares = dict(zip(("share", "low", "high"), map(ENGLISH.percent, run.estimate), strict=True))
     ends = _numbers(ENGLISH("insight.share", **shares))[1:]
     yield _within("About ... of all items; likely between ... and ... (so far)", 100 * run.truth.mean(), ends, HALF)
 
 
-def _expected(run: Run) -> Iterator[Kept]:
-    sentence = "Roughly ... to ... of them are real anomalies"
-    n_alarms = int((run.scores > run.cut).sum())
-    yield from _real(run, run.cut, sentence)
-    for times in MOVED:
-        n_above = min(int(times * n_alarms), len(run.scores) - 1)
-        yield from _real(run, np.sort(run.scores)[-1 - n_above], f"{sentence} ({times:g} times as many alarms)")
+def _chances(run: Run) -> Iterator[Kept]:
     shown = np.argsort(-run.scores, kind="stable")[:20]  # the list of alarms, a page of it
     shown = shown[run.labels[shown] == UNLABELLED]
     if len(shown):
         error = float(run.probabilities[shown].mean() - run.truth[shown].mean())
-        yield Kept("... likely an anomaly: mean of the first page, above the truth", error, nominal="0")
+        yield Kept("Probability ...: mean of the first page, above the truth", error, nominal="0")
 
 
-def _real(run: Run, cut: float, sentence: str) -> Iterator[Kept]:
-    """What is said of the alarms above a threshold, where there are some."""
-    alarms = run.scores > cut
-    unknown = alarms & (run.labels == UNLABELLED)
-    real = real_alarms(run.probabilities[unknown], int((run.labels[alarms] == ANOMALY).sum()))
-    words = ENGLISH("results.expected", low=int(real.low), high=int(real.high))
-    if alarms.any():
-        yield _within(sentence, run.truth[alarms].sum(), _numbers(words))
-
-
-def _unsure(run: Run, findings: FitResults) -> Iterator[Kept]:
-    words = unsure_words(findings, ENGLISH)
-    if len(words) < 2:
+def _unsure(run: Run) -> Iterator[Kept]:
+    value, low, high = run.estimate.tolist()
+    estimate = Estimate(value, low, high, "kept")
+    outcome = Outcome(run.scores, run.probabilities, np.zeros((len(run.scores), 2)), run.cut, run.reference)
+    n = outcome.count_unsure(run.labels, estimate)
+    if not n:
         return
-    unsure = findings.unsure.holds(run.scores) & (run.labels == UNLABELLED)
-    said = [int(number) for number in _numbers(words[0])]
-    counts = [int(unsure.sum()), int((unsure & (run.scores > run.cut)).sum())]
-    yield Kept("... items without a label are not sure, ... of them alarms", float(said == counts), nominal="always")
+    unsure = outcome.unsure(estimate).holds(run.scores) & (run.labels == UNLABELLED)
+    said = _numbers(unsure_words(n, estimate))[0]
+    yield Kept("... items without a label are not sure", float(said == unsure.sum()), nominal="always")
     sides = [run.scores > np.quantile(run.scores, 1 - share) for share in run.estimate[1:]]
     changes = (sides[0] != sides[1]) & (run.labels == UNLABELLED)
-    yield Kept("They would be normal if ... , and anomalies if ...", float((changes == unsure).all()), nominal="always")
+    yield Kept("normal if ... , anomalies if ...", float((changes == unsure).all()), nominal="always")
 
 
 def _checked(run: Run, quality: Quality, n: int) -> Iterator[Kept]:
     is_alarm = run.scores > run.cut
     hits, total = int((run.truth & is_alarm).sum()), int(run.truth.sum())
-    _, share, alarms, *promised, recall, false, _ = quality_words(quality, ENGLISH)
+    _, share, *alarms, recall, false, _ = [line for line in quality_words(quality) if "promise" not in line]
     truth = 100 * run.truth.mean()
     yield _within(f"... to ... of all items are anomalies ({n} checked)", truth, _numbers(share)[:2])
-    yield _within(f"... to ... of ... alarms are real ({n} checked)", hits, _numbers(alarms)[:2])
-    if promised and quality.promised_alarms is not None and quality.alarms_judgement != "right":
+    if alarms:
+        yield _within(f"... to ... of ... alarms are real ({n} checked)", hits, _numbers(alarms[0])[:2])
+    if quality.promised_alarms is not None and quality.alarms_judgement not in (None, "right"):
         too_high = quality.alarms_judgement == "too high"
         was_so = quality.promised_alarms > hits if too_high else quality.promised_alarms < hits
         yield Kept(f"The probabilities are too high, too low ({n} checked)", float(was_so), nominal=">= 90 %")
@@ -125,20 +99,9 @@ def _within(sentence: str, truth: float, ends: list[float], slack: float = 1e-6)
 
 
 def _numbers(words: str) -> list[float]:
-    """The numbers of a sentence; 'below 1 %' and 'above 99 %' count as 0 and 100 of a hundred."""
-    below, above = ENGLISH("percent.below"), ENGLISH("percent.above")
-    plain = words.replace(below, "0").replace(above, "100").replace("1,000", "").replace(",", "")
+    """The numbers of a sentence; '> 99 %' counts as 100 of a hundred."""
+    plain = words.replace("> 99 %", "100 %").replace("1,000", "").replace(",", "")
     return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", plain)]
-
-
-def _findings(run: Run) -> FitResults:
-    """What the page knows of the session."""
-    ids = [str(row) for row in range(len(run.truth))]
-    words = {ANOMALY: Verdict.ANOMALY, NORMAL: Verdict.NORMAL}
-    told = [Answer(ids[row], words[run.labels[row]]).event("expert") for row in np.flatnonzero(run.labels >= 0)]
-    outcome = Outcome(run.scores, run.probabilities, np.zeros((len(ids), 2)), run.cut, run.reference)
-    value, low, high = run.estimate.tolist()
-    return FitResults(fold(told, len(told)), outcome, Estimate(value, low, high, "kept"), ids)
 
 
 def _check(run: Run, n: int, seed: int) -> Quality:

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français"}
 _SEPARATORS = {"en": (",", "."), "de": (".", ","), "fr": ("\u202f", ",")}  # of thousands, and of decimals
@@ -120,9 +123,20 @@ class Texts:
         """A measured share, see `percent`."""
         return self._localise(percent(share))
 
+    def chance(self, share: float) -> str:
+        """A probability of one thing, which is never certain: '35 %', '> 99 %', '< 1 %'."""
+        return "> 99 %" if share > 0.99 else "< 1 %" if share < 0.01 else self.percent(share)
+
     def more_than(self, share: float) -> str:
         """A share for 'higher than 99 % of the rows': rounded down, since what it says is to hold."""
         return self.percent(math.floor(100 * share) / 100 if share >= 0.01 else share)
+
+    def markup(self, key: str, **values: Any) -> Markup:
+        """A text for a template: what is no markup is escaped."""
+        from markupsafe import Markup
+
+        plain = {name: value if isinstance(value, Markup) else _Field(value, self) for name, value in values.items()}
+        return Markup(self.form(key, values)).format(**plain)  # our own entries hold no markup and need no escaping
 
     def form(self, key: str, values: Mapping[str, Any]) -> str:
         """The form of a text that these values take."""

@@ -80,7 +80,7 @@ def test_both_builds_of_torch_are_of_one_version() -> None:
 def test_the_page_of_licences_is_what_packages_declare() -> None:
     if sys.platform != "linux":
         pytest.skip("other platforms install other packages")
-    missing = [name for name in ("av", "fastapi", "plotly", "psycopg", "ray") if find_spec(name) is None]
+    missing = [name for name in ("av", "fastapi", "psycopg", "ray") if find_spec(name) is None]
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}")
     assert licences.PAGE.read_text() == licences.render(), "run `make licences`"

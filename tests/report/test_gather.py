@@ -1,19 +1,11 @@
-"""What a report is made of: names of items, and what is said without a spot check."""
+"""What a report is made of: names of items."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from soel.assess.conformal import FitFigures
 from soel.report.gather import _name_items
-from soel.report.quality_words import rough_lines
-
-
-def test_without_a_check_no_number_of_real_alarms_is_said() -> None:
-    (line,) = rough_lines(FitFigures(n_alarms=100, n_unsure=3))
-    assert line.startswith("Not sure: 3 items")
-    assert "real" not in line
 
 
 def test_items_are_called_by_their_names_and_told_apart_where_two_are_called_alike() -> None:

@@ -3,24 +3,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import re
-import sys
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
-from soel.errors import ConfigError
-from soel.report import page
-from soel.report.facts import Picture, PoolFacts, ReportFacts, Strip, Threshold, TopItem
-from soel.report.page import MAP_KEY, render, write_report
+from soel.report.facts import ReportFacts
+from soel.report.page import Curve, read_asset, render, write_report
+from soel.report.view import Alarm, InCommon, Picture
+from soel.text import ENGLISH
+from tests.report.conftest import make_map
 
 MakeFacts = Callable[..., ReportFacts]
-MakePool = Callable[..., PoolFacts]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--\u2028\"'&lt;{}"
 LOADING = {"src", "href", "srcset", "action", "data", "poster", "formaction", "background"}
 
@@ -59,120 +57,106 @@ class Reader(HTMLParser):
         return re.sub(r"\s+", " ", " ".join(self.words))
 
 
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[ReportFacts], Reader]:
-    """Renders with a stand-in for the plotting bundle, which would drown everything else."""
-    monkeypatch.setattr(page, "_plotly", lambda: "/* bundle */")
-    return lambda facts: Reader(render(facts))
+def read(facts: ReportFacts) -> Reader:
+    return Reader(render(facts))
 
 
-Read = Callable[[ReportFacts], Reader]
-
-
-def test_the_sections_come_in_order(read: Read, facts: ReportFacts) -> None:
+def test_the_sections_come_in_order(facts: ReportFacts) -> None:
     text = read(facts).text
-    titles = ["Alarms", "Share of anomalies", "Labels", "Fitted 2025-01-01", "Scores", "The most anomalous items"]
+    titles = ["Alarms", "Share of anomalies", "Labels", "Fitted 2025-01-01", "The most anomalous items"]
     titles += ["What the alarms have in common", "Map of the data", "How sure the numbers are", "What was asked"]
     titles += ["How it compares", "Training", "How this was made", "How to go on"]
     places = [text.index(title) for title in titles]
     assert places == sorted(places)
 
 
-def test_what_is_not_given_is_not_shown(read: Read, make_facts: MakeFacts) -> None:
-    nothing = dict.fromkeys(("history", "top", "comparison", "next_steps", "queries", "in_common", "patterns"), ())
-    text = read(make_facts(**nothing, fitted="")).text
-    for title in (
-        "Training",
-        "The most",
-        "How it compares",
-        "How to go on",
-        "True share",
-        "Cover",
-        "Fitted",
-        "in common",
-    ):
+def test_what_is_not_given_is_not_shown(make_facts: MakeFacts) -> None:
+    nothing = dict.fromkeys(("history", "alarms", "comparison", "next_steps", "queries"), ())
+    text = read(make_facts(**nothing, in_common=InCommon())).text
+    for title in ("Training", "The most", "How it compares", "How to go on", "True share", "in common"):
         assert title not in text
     assert "Nothing has been asked yet" in text
 
 
-def test_one_line_of_facts_leads(read: Read, make_facts: MakeFacts) -> None:
-    text = read(make_facts(true_contamination=0.1, cover_radius=2.5)).text.replace("\u00a0", " ")
+def test_one_line_of_facts_leads(facts: ReportFacts, make_facts: MakeFacts) -> None:
+    text = read(make_facts(line=replace(facts.line, true_share=0.1))).text
     assert "Alarms 36 score above 9.1 Real alarms not checked" in text
-    assert "Share of anomalies 9 % 80 % range 5 to 15 % True share 10 %" in text
+    assert "Share of anomalies 9 % 80 % range 5 % to 15 % True share 10 %" in text
     assert "Labels 2 1 anomaly, 1 normal" in text
-    assert text.index("Show the settings") < text.index("Cover radius: the farthest item from a query 2.5")
-    checked = read(make_facts(real_alarms=(7.6, 20.2), n_checked=12)).text
+    checked = read(make_facts(line=replace(facts.line, real=(8, 20), n_checked=12))).text
     assert "Real alarms 8 to 20 by a spot check of 12" in checked
-    none = read(make_facts(threshold=Threshold(math.inf, "false-alarms=0.01", 0))).text
+    none = read(make_facts(line=replace(facts.line, n_alarms=0, threshold=None))).text
     assert "Alarms 0 no score raises one" in none
 
 
-def test_an_alarm_has_chips_with_the_column_that_they_are_about(read: Read, facts: ReportFacts) -> None:
+def test_an_alarm_has_chips_with_the_column_that_they_are_about(facts: ReportFacts) -> None:
     reader = read(facts)
     assert "heat 12.5 ↑ 3" in reader.text
     assert reader.text.index("short") < reader.text.index("whole")
-    (strip,) = reader.named("svg")
+    (strip,) = [attrs for attrs in reader.named("svg") if attrs.get("class") == "strip"]
     assert strip["aria-hidden"] == "true"
-    assert [attrs["x1"] for attrs in reader.named("line")] == ["19.2", "86.4"]
-    assert len(reader.named("rect")) == 2  # of an empty bar there is none
+    marks = [attrs["x1"] for attrs in reader.named("line") if attrs.get("class") in ("usual", "own")]
+    assert marks == ["19.2", "86.4"]
+    assert "it is most like this one, anomaly: row-396" in reader.text
+    assert "button" not in {tag for tag, _ in reader.tags}, "a report is for looking only"
 
 
-@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50), st.floats(-1e4, 1e4), st.floats(-1e4, 1e4))
-def test_law_a_strip_holds_both_values(column: list[float], value: float, usual: float) -> None:
-    strip = Strip.of(np.array([*column, np.nan]), value, usual)
-    assert 0 <= min(strip.value, strip.usual) <= max(strip.value, strip.usual) <= 1
-    assert (strip.value < strip.usual) <= (value < usual)
-    assert max(strip.bars) == 1
-    assert min(strip.bars) >= 0
-
-
-@pytest.mark.parametrize("has_map", [True, False])
-def test_pictures_have_a_legend_only_where_places_are_drawn(read: Read, make_facts: MakeFacts, has_map: bool) -> None:
-    picture = Picture(b"\x89PNG rest", has_map)
-    reader = read(make_facts(top=[TopItem("a.png", 1.0, 1, "unlabelled", True, picture=picture)]))
-    assert (MAP_KEY in reader.text) is has_map
+@pytest.mark.parametrize("has_maps", [True, False])
+def test_pictures_have_a_legend_only_where_places_are_drawn(make_facts: MakeFacts, has_maps: bool) -> None:
+    pictures = {"a.png": Picture(b"\x89PNG rest", "image/png")}
+    shown = [Alarm("a.png", "a.png", "image", 1, 1.0, 0.5, 0.1)]
+    reader = read(make_facts(alarms=shown, pictures=pictures, has_maps=has_maps))
+    assert (ENGLISH("zoom.map_key") in reader.text) is has_maps
     assert any(str(attrs.get("src")).startswith("data:image/png") for attrs in reader.named("img"))
 
 
-def test_every_plot_and_table_has_words(read: Read, facts: ReportFacts) -> None:
+def test_every_figure_and_table_has_words(facts: ReportFacts) -> None:
     reader = read(facts)
-    plots = [attrs for attrs in reader.named("div") if attrs.get("class") == "plot"]
-    assert len(plots) == 3
-    assert all(len(attrs["aria-label"] or "") > 40 for attrs in plots)
+    figures = [attrs for _, attrs in reader.tags if attrs.get("role") == "img"]
+    assert len(figures) == 3  # the histogram, the map, the training
+    assert all(len(attrs["aria-label"] or "") > 30 for attrs in figures)
     assert len(reader.named("caption")) == len(reader.named("table")) == 3
     assert all(attrs.get("scope") == "col" for attrs in reader.named("th"))
 
 
-def test_every_plot_has_a_place_on_the_page(read: Read, facts: ReportFacts) -> None:
-    reader = read(facts)
-    places = {attrs.get("id") for attrs in reader.named("div")}
-    assert {f"plot-{figure['name']}" for figure in json.loads(reader.scripts[0])} <= places
+def test_the_map_says_how_much_of_a_large_pool_it_shows(make_facts: MakeFacts) -> None:
+    drawn = make_map(20_500)
+    reader = read(make_facts(drawn))
+    points = json.loads(reader.scripts[0])
+    assert len(points["x"]) == len(points["words"]) == 20_000
+    assert [each["verdict"] for each in points["labelled"]] == ["normal", "anomaly"]
+    assert "20000 of 20500 items" in reader.text
 
 
-def test_hostile_words_stay_words(read: Read, make_facts: MakeFacts) -> None:
+def test_the_curve_is_the_mean_and_the_band_spans_the_members() -> None:
+    curve = Curve.of([[3.0, 5.0], [1.0, 2.0]])
+    assert curve.mean == "M0 25 L1000 87.5"
+    assert curve.band == "M0 50 L1000 100 L1000 75 L0 0Z"
+    assert "from 4 to 1.5" in curve.words
+
+
+def test_hostile_words_stay_words(make_facts: MakeFacts) -> None:
     calm, hostile = read(make_facts()), read(make_facts(word=HOSTILE))
     assert [tag for tag, _ in hostile.tags] == [tag for tag, _ in calm.tags]
-    assert len(hostile.scripts) == 3
+    assert len(hostile.scripts) == 2
     assert "alert(1)" in hostile.text
     assert not any(name.startswith("on") for _, attrs in hostile.tags for name in attrs)
 
 
-def test_hostile_ids_are_plain_text_in_the_plots(read: Read, make_facts: MakeFacts) -> None:
+def test_hostile_ids_are_plain_text_in_the_map(make_facts: MakeFacts) -> None:
     data = read(make_facts(word=HOSTILE)).scripts[0]
     assert not set("<>&\u2028") & set(data)
-    hover = [text for figure in json.loads(data) for trace in figure["traces"] for text in trace.get("text", [])]
-    assert any("alert(1)" in text for text in hover)
-    assert not any("<" in text for text in hover)
+    assert any("alert(1)" in words for words in json.loads(data)["words"])
 
 
-def test_a_backtick_part_is_code_and_still_escaped(read: Read, make_facts: MakeFacts) -> None:
+def test_a_backtick_part_is_code_and_still_escaped(make_facts: MakeFacts) -> None:
     reader = read(make_facts(next_steps=["Run `a<b>`.", "one ` alone"]))
     assert len(reader.named("code")) == 1
     assert "a<b>" in reader.text
     assert "one ` alone" in reader.text
 
 
-def test_only_the_two_scripts_of_the_page_may_run(read: Read, facts: ReportFacts) -> None:
+def test_only_the_script_of_the_page_may_run(facts: ReportFacts) -> None:
     reader = read(facts)
     policy = next(a["content"] or "" for a in reader.named("meta") if a.get("http-equiv"))
     hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in reader.scripts[1:]]
@@ -181,40 +165,28 @@ def test_only_the_two_scripts_of_the_page_may_run(read: Read, facts: ReportFacts
     assert "unsafe-eval" not in policy
 
 
-def test_nothing_is_loaded_from_anywhere(read: Read, facts: ReportFacts) -> None:
+def test_nothing_is_loaded_from_anywhere(facts: ReportFacts) -> None:
     reader = read(facts)
     loads = [value for _, attrs in reader.tags for name, value in attrs.items() if name in LOADING]
     assert loads == ["data:,"]
-    own = page._asset("page.css") + page._asset("page.js") + page._asset("report.html")
+    own = "".join(map(read_asset, ("shared.css", "report.css", "report.js", "map.js", "report.html")))
     assert not re.search(r"https?://|//\w|@import|url\(", re.sub(r" // [^\n]*", "", own))
 
 
-def test_the_plots_never_offer_to_upload_the_data() -> None:
-    assert "showSendToCloud: false" in page._asset("page.js")
-
-
-def test_every_colour_in_the_figures_is_known_to_the_style(read: Read, facts: ReportFacts) -> None:
-    known = set(re.findall(r"(--[\w-]+):", page._asset("page.css")))
-    used = set(re.findall(r'"(--[\w-]+)"', read(facts).scripts[0]))
-    assert used
-    assert used <= known
-
-
-def test_a_report_with_the_real_bundle_is_one_whole_file(facts: ReportFacts, tmp_path: Path) -> None:
+def test_a_report_is_one_whole_small_file(facts: ReportFacts, tmp_path: Path) -> None:
     out = write_report(facts, tmp_path / "deep" / "report.html")
     text = out.read_text("utf-8")
     assert text.endswith("</html>\n")
-    assert text.count("</script>") == 3
-    assert "Plotly" in text
+    assert text.count("</script>") == 2
+    assert len(text) < 100_000
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_the_same_facts_give_the_same_page(facts: ReportFacts, read: Read) -> None:
+def test_the_same_facts_give_the_same_page(facts: ReportFacts) -> None:
     assert render(facts) == render(facts)
 
 
 def test_a_failed_report_leaves_the_old_one(
-    read: Read,
     facts: ReportFacts,
     make_facts: MakeFacts,
     tmp_path: Path,
@@ -233,15 +205,7 @@ def test_a_failed_report_leaves_the_old_one(
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_half_a_character_does_not_cost_the_report(
-    read: Read, make_facts: MakeFacts, make_pool: MakePool, tmp_path: Path
-) -> None:
-    pool = make_pool(3, ids=["a\ud800", "b\x00", "c"], points=np.eye(3)[:, :2])
-    out = write_report(make_facts(pool), tmp_path / "report.html")
+def test_half_a_character_does_not_cost_the_report(make_facts: MakeFacts, tmp_path: Path) -> None:
+    drawn = make_map(3, names=["a\ud800", "b\x00", "c"], points=np.eye(3)[:, :2])
+    out = write_report(make_facts(drawn), tmp_path / "report.html")
     assert "a?" in out.read_text("utf-8")
-
-
-def test_without_plotly_the_extra_is_named(facts: ReportFacts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(ConfigError, match=r"soel\[report\]"):
-        render(facts)

@@ -24,8 +24,8 @@ from tests.web.sample_data import write_pumps
 from tests.web.test_preparing import Preparing
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-UPPER: Any = {"x": 0, "y": 0, "width": 1280, "height": 1640}  # of a long page
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
+DESKTOP, WIDE = {"width": 1280, "height": 900}, {"width": 1440, "height": 900}
+PHONE = {"width": 320, "height": 640}
 GUIDELINE = """**Anomaly**: a pump that should be looked at within a week.
 
 - Judge by the readings, not by the site.
@@ -83,8 +83,8 @@ def _table(browser: Browser, place: Path) -> None:
         for item in items[6:]:
             live.page.post("/api/answers", item=item, verdict="anomaly" if item in failing else "normal")
         _shoot(live, browser, "/review", "review")
-        _shoot(live, browser, "/results", "results")
-        _shoot(live, browser, "/results", "results-dark", color_scheme="dark")
+        _shoot(live, browser, "/results", "results", viewport=WIDE)
+        _shoot(live, browser, "/results", "results-dark", viewport=WIDE, color_scheme="dark")
 
 
 def _media(browser: Browser, place: Path, kind: str) -> None:
@@ -114,13 +114,9 @@ def _shoot(live: Live, browser: Browser, path: str, name: str, **look: Any) -> N
     page.goto(f"{live.address}{path}")
     page.locator("#labelling, #rows li, #results, #annotators tr").filter(visible=True).first.wait_for()
     page.wait_for_load_state("networkidle")
-    if path != "/results":
-        page.screenshot(path=IMAGES / f"{name}.png", full_page=path in ("/review", "/team"))
-    else:
-        page.locator("#map").press("Enter")  # chooses the item in the middle of the map
-        page.locator("#map-item h3").wait_for()
-        page.locator("#headline").click()
-        page.screenshot(path=IMAGES / f"{name}.png", full_page=True, clip=UPPER)
+    if path == "/results":
+        page.locator("#chosen .compared").wait_for()
+    page.screenshot(path=IMAGES / f"{name}.png", full_page=path in ("/review", "/team"))
     page.context.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,11 +26,12 @@ def trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Live]:
 def test_a_check_from_the_button_to_the_ranges(browser: Browser, trained: Live) -> None:
     page = trained.open(browser)
     page.goto(f"{trained.address}/results")
-    expect(page.locator("#check")).to_contain_text("The numbers above are rough")
-    page.locator("summary", has_text="How many labels").click()
-    expect(page.locator("#check-advice li").first).to_contain_text("A check of 10 items")
+    expect(page.locator("#check")).to_contain_text("Not checked yet")
+    page.locator("#check summary").click()
+    expect(page.locator("#check li").first).to_contain_text("A check of 10 items")
     assert violations(page) == []
-    page.get_by_role("button", name="Check the result with 10 items").click()
+    page.get_by_label("How many", exact=True).fill("10")
+    page.get_by_role("button", name="Check", exact=True).click()
     expect(page.locator("#check-notice")).to_be_visible()
     expect(page.locator("#labelling")).to_be_visible()
     assert violations(page) == []
@@ -39,8 +41,10 @@ def test_a_check_from_the_button_to_the_ranges(browser: Browser, trained: Live) 
         if left:
             expect(page.locator("#item-title")).not_to_have_text(item)
     page.get_by_role("link", name="Look at the results").click()
-    expect(page.locator("#check")).to_contain_text("10 items were drawn by chance")
     expect(page.locator("#check")).to_contain_text("alarms are real")
+    expect(page.locator("#facts")).to_contain_text("by a spot check of 10")
+    page.locator("#check summary").click()
+    expect(page.locator("#check li").first).to_have_text(re.compile("^Spot check of 10 items drawn by chance"))
 
 
 def test_what_is_not_sure_is_looked_at_and_asked(browser: Browser, trained: Live) -> None:
@@ -57,7 +61,7 @@ def test_what_is_not_sure_is_looked_at_and_asked(browser: Browser, trained: Live
     assert trained.page.work.steps[-1] == "unsure"
 
 
-def test_what_alarms_promise_stands_below_the_line(
+def test_what_alarms_promise_stands_beside_the_line(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_fake_learner(monkeypatch)
@@ -65,5 +69,6 @@ def test_what_alarms_promise_stands_below_the_line(
         live.page.label_all()
         page = live.open(browser)
         page.goto(f"{live.address}/results")
-        expect(page.locator("#promise")).to_contain_text("At most 2 % of new normal items raise an alarm")
+        page.locator(".scores summary").click()
+        expect(page.locator(".scores li")).to_contain_text("At most 2 % of new normal items raise an alarm")
         assert violations(page) == []

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from soel.images import picture_pool
 from soel.tables.rows import read_rows, write_rows
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
-from tests.web.pictures import Brightness
-from tests.web.test_media import build_pictures
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -44,25 +41,50 @@ def test_alarms_are_confirmed_by_key_and_page_by_page(browser: Browser, trained:
     rows = page.locator("#top > li[tabindex]")
     expect(rows).to_have_count(20)
     expect(rows.first.locator("[aria-pressed=true]")).to_have_count(0)
-    expect(rows.first.locator(".scored")).to_contain_text("likely an anomaly")
-    assert not re.search("roughly (over|less)", page.locator("#top").inner_text())
+    expect(rows.first.locator(".chance")).to_contain_text("%")
     rows.first.focus()
+    shown(page, rows.first)
     page.keyboard.press("a")
-    expect(rows.first.locator(".scored")).to_contain_text("answered: anomaly")  # no guess beside an answer
-    expect(rows.first.locator(".scored")).not_to_contain_text("likely")
+    expect(rows.first.locator(".chance")).to_have_text("▲ anomaly")  # no guess beside an answer
     expect(rows.first.get_by_role("button", name="Anomaly")).to_have_attribute("aria-pressed", "true")
     expect(rows.nth(1)).to_be_focused()
+    shown(page, rows.nth(1))
     page.keyboard.press("n")
     expect(rows.nth(1).get_by_role("button", name="Normal")).to_have_attribute("aria-pressed", "true")
-    page.keyboard.press("ArrowUp")
+    expect(rows.nth(2)).to_be_focused()
+    page.keyboard.press("z")
+    expect(rows.nth(1).locator("[aria-pressed=true]")).to_have_count(0)
     expect(rows.nth(1)).to_be_focused()
     expect(page.locator("#stale")).to_be_visible()
     page.get_by_role("button", name="Next page").click()
     expect(page.locator("#pager")).to_contain_text("page 2 of 2")
     expect(rows).to_have_count(10)
-    page.locator("#browse").click()
-    expect(page.locator("#total")).to_have_text("30 items")
-    expect(page.locator("[name=alarms]")).to_be_checked()
+
+
+def shown(page: Page, row: Locator) -> None:
+    """Wait until the row stands beside the list: nothing is answered unseen."""
+    expect(page.locator("#chosen h2")).to_have_text(row.locator(".item-link").inner_text())
+
+
+def test_alarms_are_sorted_and_filtered(browser: Browser, trained: Live) -> None:
+    page = trained.open(browser)
+    page.goto(f"{trained.address}/results")
+    rows, tools = page.locator("#top > li[data-item]"), page.locator("#tools")
+    ranks = rows.locator(".rank")
+    expect(rows.first).to_be_visible()
+    tools.locator("[name=sort]").select_option("score")
+    expect(ranks.first).to_have_text("1")
+    tools.locator("[name=label]").select_option("labelled")
+    expect(page.locator("#top > li[data-verdict='']")).to_have_count(0)
+    expect(rows.first).to_be_visible()
+    tools.locator("[name=label]").select_option("")
+    tools.locator("[name=p]").select_option("0.02")
+    expect(rows).to_have_count(1)  # of 80 items
+    tools.locator("[name=p]").select_option("")
+    page.locator("#groups [data-pattern]").first.click()
+    expect(tools.locator("[name=pattern]")).to_have_value("1")
+    n = int(re.findall(r"(\d+) alarm", page.locator("#groups li").first.inner_text())[0])
+    expect(rows).to_have_count(min(n, 20))
 
 
 def test_answered_alarms_stand_under_a_heading_of_their_own(browser: Browser, trained: Live) -> None:
@@ -95,7 +117,8 @@ def test_every_view_of_the_list_has_a_link_and_a_file(browser: Browser, trained:
     expect(page.locator("#total")).not_to_have_text("80 items")
     shown = page.locator("#total").inner_text()
     with page.expect_download() as download:
-        page.locator("#export").click()
+        page.locator(".menu summary").click()
+        page.locator("#export-csv").click()
     download.value.save_as(tmp_path / "items.csv")
     assert {row["site"] for row in read_rows(tmp_path / "items.csv")} == {"Yard"}
     address = page.url
@@ -187,7 +210,7 @@ def test_a_session_fitted_elsewhere_has_results(browser: Browser, live: Live) ->
     session.fit()
     page = live.open(browser, "ann", "annotator")
     page.goto(f"{live.address}/results")
-    expect(page.locator("#headline")).to_contain_text("learned from 6 labels")
+    expect(page.locator("#facts")).to_contain_text(re.compile(r"Labels\s*6\b"))
     expect(page.locator("#download-csv")).to_have_count(0)
 
 
@@ -209,36 +232,17 @@ def test_a_second_opinion_is_waited_for_and_disputes_before_training(browser: Br
         assert live.page.work.steps == ["ask", "fit"], "the last decision starts the training"
 
 
-def test_the_picture_of_the_map_leaves_room_for_its_words(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
-    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
-    with serving(build_pictures(tmp_path, "image")) as live:
-        live.page.label_all()
-        page = live.open(browser)
-        page.goto(f"{live.address}/results")
-        pick(page)
-        picture = page.locator("#map-item img").bounding_box()
-        words, buttons = page.locator("#map-item p").bounding_box(), page.locator("#map-item .choices").bounding_box()
-        assert picture is not None
-        assert words is not None
-        assert buttons is not None
-        assert words["y"] + words["height"] <= picture["y"] + 1
-        assert picture["y"] + picture["height"] <= buttons["y"] + 1
-
-
-def test_the_map_is_there_with_its_points_and_answers_the_first_key(browser: Browser, trained: Live) -> None:
+def test_alarms_are_there_before_the_points_of_the_map(browser: Browser, trained: Live) -> None:
     page, held = trained.open(browser), []
     page.route("**/api/map", lambda route: held.append(route))  # the points do not come
     page.goto(f"{trained.address}/results")
+    expect(page.locator("#top > li").first).to_be_visible()
+    expect(page.locator("#chosen .compared")).to_be_visible()
     page.wait_for_timeout(500)
     assert len(held) == 1
-    expect(page.locator("#map")).to_be_hidden()
-    expect(page.locator("#waiting")).to_be_visible()
     held[0].continue_()
     pick(page)
-    expect(page.locator("#map-item h3")).to_be_visible()
+    expect(page.locator("#map-item h2")).to_be_visible()
 
 
 def test_a_second_training_leaves_one_map(browser: Browser, trained: Live) -> None:
@@ -246,10 +250,10 @@ def test_a_second_training_leaves_one_map(browser: Browser, trained: Live) -> No
     page.on("request", lambda request: rows.append(request.url) if "/api/row" in request.url else None)
     page.goto(f"{trained.address}/results")
     pick(page)
-    expect(page.locator("#map-item h3")).to_be_visible()
+    expect(page.locator("#map-item h2")).to_be_visible()
     assert len(rows) == 1
     page.locator("#map-item [aria-pressed=false]").first.click()
-    expect(page.locator("#map-item .scored")).to_contain_text("answered: ")
+    expect(page.locator("#map-item [aria-pressed=true]")).to_have_count(1)
     with page.expect_response("**/api/map"):
         page.locator("#train").click()
     pick(page)
@@ -259,5 +263,5 @@ def test_a_second_training_leaves_one_map(browser: Browser, trained: Live) -> No
 
 def pick(page: Page) -> None:
     """The item in the middle of the map, by one key. A key for what is still hidden goes to nobody."""
-    expect(page.locator("#map")).to_be_visible()
+    expect(page.locator("#live")).to_have_text("The results are shown.")
     page.locator("#map").press("Enter")

@@ -118,6 +118,11 @@ def test_a_finger_on_a_phone_of_320_pixels(browser: Browser, live: Live) -> None
     for path in ("/", "/items", "/review", "/results", "/team"):
         settled(page, path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+    page.goto(f"{live.address}/results")
+    line = page.locator("#top > li").nth(1)
+    line.locator(".item-link").tap()
+    expect(line.locator("#chosen h2")).to_have_text(line.locator(".item-link").inner_text())  # below its line
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -137,6 +142,22 @@ def test_a_link_to_an_item_that_does_not_exist_goes_on_with_the_open_ones(browse
     expect(page.locator("#item-title")).not_to_have_text(before)
 
 
+def test_the_first_screen_of_the_results_leads_with_alarms_and_nothing_moves(browser: Browser, done: Live) -> None:
+    page = done.open(browser, viewport={"width": 1440, "height": 900})
+    page.add_init_script(
+        """window.shift = 0; new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) window.shift += entry.value; }).observe({type: "layout-shift"})"""
+    )
+    settled(page, "/results")
+    expect(page.locator("#chosen .compared")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    tops = {name: page.locator(name).first.bounding_box()["y"] for name in ("#facts", "#handle", "#top > li")}  # type: ignore[index]
+    assert tops["#facts"] < tops["#handle"] < tops["#top > li"] < 400
+    height = page.locator(".histogram").bounding_box()["height"]  # type: ignore[index]
+    assert height <= 80
+    assert page.evaluate("window.shift") < 0.01
+
+
 def test_dark_is_dark(browser: Browser, done: Live) -> None:
     shades = []
     for scheme in ("light", "dark"):
@@ -150,11 +171,18 @@ def test_the_keyboard_alone_reaches_everything(browser: Browser, done: Live) -> 
     page = done.open(browser)
     settled(page, "/results")
     handle = page.locator(".handle")
+    expect(handle).to_have_attribute("aria-valuetext", re.compile("alarm"))  # the scores are there
     handle.focus()
     n_alarms = int(page.locator("#alarms").input_value())
     page.keyboard.press("ArrowRight")
     expect(page.locator("#alarms")).to_have_value(str(n_alarms - 1))
     expect(handle).to_have_attribute("aria-valuetext", re.compile(f", {n_alarms - 1} alarms$"))
+    first, second = (page.locator("#top > li[data-item]").nth(at) for at in (0, 1))
+    expect(first).to_have_attribute("aria-current", "true")
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(second).to_be_focused()
+    expect(page.locator("#chosen h2")).to_have_text(second.locator(".item-link").inner_text())
     page.locator("#map").focus()
     for key in ("+", "ArrowLeft", "0", "Enter"):
         page.keyboard.press(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from soel.session import SessionState
 from soel.text import ENGLISH
-from soel.web.insight import Point, insight_words
+from soel.web.insight import ShareEstimate, insight_words
 from tests.web.conftest import MakePage, Page
 
 
@@ -47,15 +47,15 @@ class Seen:
         self.labels, self.n_anomalies = dict.fromkeys(range(n_labels)), n_anomalies
 
 
-def advice(points: list[Point], n_labels: int, n_anomalies: int) -> str:
+def advice(points: list[ShareEstimate], n_labels: int, n_anomalies: int) -> str:
     seen: SessionState = Seen(n_labels, n_anomalies)  # type: ignore[assignment]
     return insight_words(tuple(points), seen, ENGLISH)[-1]
 
 
 def test_the_advice_follows_the_estimate() -> None:
-    steady = [Point(n, 0.1, 0.08, 0.12) for n in range(1, 21)]
-    moving = [Point(n, 0.02 * n, 0.02 * n - 0.02, 0.02 * n + 0.02) for n in range(1, 21)]
-    doubtful = [Point(n, 0.1, 0.0, 0.6) for n in range(1, 21)]
+    steady = [ShareEstimate(n, 0.1, 0.08, 0.12) for n in range(1, 21)]
+    moving = [ShareEstimate(n, 0.02 * n, 0.02 * n - 0.02, 0.02 * n + 0.02) for n in range(1, 21)]
+    doubtful = [ShareEstimate(n, 0.1, 0.0, 0.6) for n in range(1, 21)]
     assert advice(steady, 20, 3).startswith("The estimate has settled")
     assert advice(moving, 20, 3).startswith("Go on: the newest answers still changed")
     assert advice(doubtful, 20, 3).startswith("Go on")

@@ -16,7 +16,7 @@ from soel.session.labels import read_labels
 from soel.tables.frame import Frame
 from soel.tables.rows import read_rows
 from soel.web.cards import TableView
-from soel.web.items import ItemList, Selection
+from soel.web.items import ItemList, ItemQuery
 from tests.web.conftest import BUDGET, N_ITEMS, Page
 
 N_MANY, PATIENCE = 100_000, 0.1  # seconds
@@ -85,6 +85,17 @@ def test_scores_bound_and_sort(still: Page) -> None:
     assert items(still, sort="row") == list(still.view_model.session.ids)
 
 
+def test_an_item_stands_beside_an_ordinary_and_a_labelled_one(still: Page) -> None:
+    shown = [still.get("/api/alarm", id=item) for item in items(still, alarms=True)]
+    assert shown
+    for each in shown:
+        wanted = [other for other in (each["ordinary"], each["alarm"]["resembles"]) if other is not None]
+        assert all(len(field["others"]) == len(wanted) for field in each["fields"])
+        changed = [field["changed"] for field in each["fields"]]
+        assert changed == sorted(changed, reverse=True), "what would have to change comes first"
+    assert any(each["ordinary"] for each in shown)
+
+
 def test_before_a_training_there_is_a_list_without_scores(page: Page) -> None:
     first = page.get("/api/items", alarms=True)["items"][0]
     assert (first["rank"], first["score"], first["probability"]) == (None, None, None)
@@ -119,21 +130,21 @@ def many() -> tuple[ItemList, Outcome]:
     view = TableView(ids, lambda: Frame({"x": rng.normal(size=N_MANY), "site": sites}, named=True))
     outcome = Outcome(rng.normal(size=N_MANY), rng.random(N_MANY), np.zeros((N_MANY, 2), np.float32), -10.0)
     found = ItemList(ids, view)
-    found.rows(Selection(search="item", sort="name"), SessionState(10), outcome)  # what is computed once
+    found.rows(ItemQuery(search="item", sort="name"), SessionState(10), outcome)  # what is computed once
     return found, outcome
 
 
 @pytest.mark.parametrize(
     "wanted",
     [
-        Selection(alarms=True, sort="unlabelled"),
-        Selection(alarms=True, search="99", sort="name"),
-        Selection(alarms=True, column="site", op="is", value="south"),
-        Selection(alarms=True, column="x", op="above", value="1", sort="low_score"),
+        ItemQuery(alarms=True, sort="unlabelled"),
+        ItemQuery(alarms=True, search="99", sort="name"),
+        ItemQuery(alarms=True, column="site", op="is", value="south"),
+        ItemQuery(alarms=True, column="x", op="above", value="1", sort="low_score"),
     ],
 )
 def test_a_page_of_100000_alarms_takes_less_than_a_tenth_of_a_second(
-    many: tuple[ItemList, Outcome], wanted: Selection
+    many: tuple[ItemList, Outcome], wanted: ItemQuery
 ) -> None:
     found, outcome = many
     times = []
@@ -149,13 +160,15 @@ def test_a_page_of_100000_alarms_takes_less_than_a_tenth_of_a_second(
 
 def test_an_unknown_column_is_named(many: tuple[ItemList, Outcome]) -> None:
     with pytest.raises(UnknownItemError, match="no column 'y'"):
-        many[0].rows(Selection(column="y", value="1"), SessionState(10), many[1])
+        many[0].rows(ItemQuery(column="y", value="1"), SessionState(10), many[1])
 
 
-def test_ranks_are_those_of_the_outcome_that_was_given(still: Page) -> None:
-    """Outcomes come and go, and Python gives a new one the place of an old one."""
-    listed, rng = ItemList(still.view_model.session.ids, still.view_model.items), np.random.default_rng(0)
-    for _ in range(20):
-        scores = rng.normal(size=N_ITEMS)
-        ranks = listed.ranks(Outcome(scores, scores, np.zeros((N_ITEMS, 2)), 0.0))
-        assert np.array_equal(np.argsort(ranks), np.argsort(-scores))
+def test_p_values_and_patterns_are_asked_for(many: tuple[ItemList, Outcome]) -> None:
+    found, outcome = many
+    state = SessionState(10)
+    rare = found.rows(ItemQuery(p=0.001), state, outcome)
+    assert len(rare) == np.sum(outcome.p_values <= 0.001) == 99
+    patterns = {found.ids[row]: 1 + at % 2 for at, row in enumerate(rare[:10])}
+    assert found.rows(ItemQuery(pattern=2), state, outcome, patterns).tolist() == rare[1:10:2].tolist()
+    ordered = found.rows(ItemQuery(sort="pattern"), state, outcome, patterns)
+    assert ordered[:10].tolist() == [*rare[:10:2], *rare[1:10:2]]

@@ -47,7 +47,7 @@ for path in ("/", "/review", "/results", "/team", "/api/results", "/api/decision
 assert client.get("/api/item", params={"id": item}).status_code == 200
 answer = client.post("/api/answers", json={"item": item, "verdict": "normal", "tab": "t"})
 assert answer.status_code == 200, answer.text
-print(sorted({"torch", "sklearn", "onnxruntime", "PIL", "plotly"} & set(sys.modules)))
+print(sorted({"torch", "sklearn", "onnxruntime", "PIL"} & set(sys.modules)))
 """
 
 

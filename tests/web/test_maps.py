@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 
 from soel.images import picture_pool
 from soel.report.gather import write_report
-from soel.report.page import MAP_KEY
+from soel.text import ENGLISH
 from tests.images.test_patches import PlaceExtractor
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page
@@ -109,7 +109,7 @@ def test_the_choice_is_on_the_team_page_and_maps_are_in_the_gallery_of_alarms(br
         button.click()
         expect(button).to_have_attribute("aria-pressed", "true")
         expect(opened.locator("#top .thumb").first).to_have_attribute("src", re.compile("map=true"))
-        words = opened.get_by_text("A defect can also lie where there is no colour.")
+        words = opened.get_by_role("region", name="The alarms").get_by_text("A defect can also lie")
         expect(words).to_be_visible()
         assert violations(opened) == []
         if "SOEL_PICTURES" in os.environ:
@@ -127,7 +127,7 @@ def test_on_a_phone_the_report_shows_its_whole_legend_and_all_pictures(
     page.label_all()
     opened = browser.new_page(viewport={"width": 390, "height": 844})
     opened.goto(write_report(page.view_model.session, tmp_path / "report.html").as_uri())
-    legend = opened.locator("p.legend", has_text=MAP_KEY).bounding_box()
+    legend = opened.locator("p.legend", has_text=ENGLISH("zoom.map_key")).bounding_box()
     assert legend is not None
     assert 0 <= legend["x"] < legend["x"] + legend["width"] <= 390
     place = opened.locator('[aria-labelledby="asked-title"] .scroll')

@@ -95,6 +95,6 @@ def test_everybody_may_leave(trained: Page) -> None:
 def test_assets_are_for_anyone_and_hold_nothing_of_the_session(trained: Page) -> None:
     others = {route.path: route for route in trained.app.routes if hasattr(route, "path")}
     known = {path for _, path in declared()}
-    assert others.keys() - known == {"/static", "/api/openapi.json"}
+    assert others.keys() - known == {"/static", "/static/shared", "/api/openapi.json"}
     assert others["/static"].app.directory.name == "static"
     assert "pumps" not in trained.client.get("/static/label.js").text

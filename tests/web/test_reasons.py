@@ -82,13 +82,14 @@ def test_what_others_said_is_not_told_by_resemblance(page: Page, monkeypatch: py
 
 def test_alarms_are_listed_with_reasons_and_what_they_have_in_common(page: Page) -> None:
     first = page.get("/api/items", alarms=True)["items"][0]
-    assert "it would rank" in first["fields"][-1]["words"]
+    assert re.search("it would be ordinary: rank \\d+ instead of 1", first["why"])
+    assert all(re.search(" [↑↓≠] ", chip["text"]) for chip in first["chips"])
     for each in page.get("/api/items", alarms=True)["items"]:
         assert (each["resembles"] is None) == (each["verdict"] is not None)  # what is labelled is like itself
-    summary = page.get("/api/summary")
-    assert summary["words"][0].startswith("Looked at: 12 of 12 alarms")
-    assert 1 <= len(summary["drivers"]) <= 5
-    assert all("alarms, such as P-" in group for group in summary["groups"])
+    found = page.get("/api/results")["in_common"]
+    assert found["words"][0].startswith("Looked at: 12 of 12 alarms")
+    assert 1 <= len(found["groups"]) <= 5
+    assert all("alarms, such as P-" in pattern for pattern in found["patterns"])
 
 
 def test_rows_without_names_are_called_by_their_numbers(tmp_path: Path) -> None:
@@ -97,8 +98,8 @@ def test_rows_without_names_are_called_by_their_numbers(tmp_path: Path) -> None:
     page = build_page(tmp_path, tmp_path / "readings.csv", id_column=None)
     page.label_all()
     session = page.view_model.session
-    assert all(re.search(r"such as #\d+", group) for group in page.get("/api/summary")["groups"])
-    listed = [field["words"] for each in page.get("/api/items")["items"] for field in each["fields"]]
+    assert all(re.search(r"such as #\d+", group) for group in page.get("/api/results")["in_common"]["patterns"])
+    listed = [each["why"] + each["details"] for each in page.get("/api/items")["items"]]
     asked = [field["words"] for item in session.ids for field in page.get("/api/reasons", id=item)["fields"]]
     assert not [words for words in listed + asked if any(item in words for item in session.ids)]
     session.close()
@@ -108,7 +109,7 @@ def test_a_session_without_a_model_says_nothing(page: Page, tmp_path: Path) -> N
     new = build_page(tmp_path, prepared=False)
     keep_reasons(new.view_model.session)
     assert read_reasons(new.view_model.session)["items"] == {}
-    assert new.get("/api/summary") == {"words": [], "drivers": [], "groups": []}
+    assert not any(each["why"] for each in new.get("/api/items")["items"])
     assert new.get("/api/reasons", id=new.view_model.session.ids[0])["fields"] == []
     new.view_model.session.close()
 
@@ -130,8 +131,10 @@ def test_reasons_in_a_browser(browser: Browser, pumps: Live, look: dict[str, Any
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.goto(f"{pumps.address}/results")
-    expect(page.locator("#summary-panel")).to_be_visible()
-    expect(page.locator("#drivers .field").first).to_be_visible()
-    expect(page.locator("#top li").first).to_contain_text("it would rank")
+    expect(page.locator("#drivers li").first).to_be_visible()
+    expect(page.locator("#top .chips").first).to_contain_text(re.compile(" [↑↓≠] "))
+    page.locator("#top .item-link").first.click()
+    expect(page.locator("#chosen .changed").first).to_be_visible()
+    expect(page.locator("#chosen")).to_contain_text("instead of")
     assert violations(page) == []
     page.context.close()

@@ -11,7 +11,7 @@ from hypothesis import example, given, strategies as st
 from soel.tables.frame import Frame
 from soel.tables.open import read_table
 from soel.web.cards import TableView
-from soel.web.columns import Categories, Numbers, measure
+from soel.web.measure import Categories, NumberMeasure, measure
 
 IDS = [f"r{row}" for row in range(100)]
 
@@ -74,7 +74,7 @@ def test_known_anomalies_are_no_measure_of_what_is_usual() -> None:
 def test_every_value_has_a_place_on_its_strip(values: list[float], value: float) -> None:
     numbers = measure(np.array(values))
     strip = numbers.strip(value)
-    assert isinstance(numbers, Numbers)
+    assert isinstance(numbers, NumberMeasure)
     assert strip is not None
     assert strip.mark is not None
     assert 0 <= strip.mark <= 1

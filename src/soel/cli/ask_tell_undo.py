@@ -150,7 +150,7 @@ def _tell(session: Session, words: Sequence[str], who: str) -> TellResult:
 
 def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:
     """What is left of the budget, and what to do next."""
-    from soel.report.quality_words import quality_lines
+    from soel.report.quality_words import quality_words
 
     status = session.status()
     document = {
@@ -163,7 +163,7 @@ def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:
     verb = "ask" if status.next == "tell" else status.next
     lines = [
         f"{status.n_left} labels left, {status.n_open} questions open.",
-        *([] if status.quality is None else quality_lines(status.quality)),
+        *([] if status.quality is None else quality_words(status.quality)),
         f"Next: soel {verb} {folder}",
     ]
     return document, "\n".join(lines)

@@ -125,7 +125,7 @@ def _report(session: Session, cells: DemoTable, results: list[MethodResult], out
             facts,
             title="Malignant cells among benign ones",
             comparison=results,
-            true_contamination=float(cells.pool_truth.mean()),
+            line=replace(facts.line, true_share=float(cells.pool_truth.mean())),
             next_steps=[own, *facts.next_steps],
         ),
         out,

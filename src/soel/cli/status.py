@@ -48,7 +48,7 @@ def run_status(args: argparse.Namespace) -> Reply:
 
 
 def _describe(status: Status, folder: Path) -> str:
-    from soel.report.quality_words import quality_lines, rough_lines
+    from soel.report.quality_words import quality_words, unsure_words
 
     lines = [
         *([status.name] if status.name else []),
@@ -65,9 +65,9 @@ def _describe(status: Status, folder: Path) -> str:
         low, high = status.estimate.low, status.estimate.high
         lines.append(f"Contamination: by the last fit roughly {status.estimate.value:.3f} ({low:.3f} to {high:.3f}).")
     if status.quality is not None:
-        lines += quality_lines(status.quality)
-    if status.figures is not None:
-        lines += rough_lines(status.figures)
+        lines += quality_words(status.quality)
+    if status.figures is not None and status.estimate is not None:
+        lines.append(unsure_words(status.figures.n_unsure, status.estimate))
     if status.model is not None:
         age = "" if status.fit_is_current else ", older than the labels or the data"
         lines.append(f"Model: {status.model.folder}{age}.")

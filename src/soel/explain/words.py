@@ -27,8 +27,11 @@ def say_rows(rows: Sequence[RowExplanation]) -> str:
     return "\n".join([*lines, f"... and {n_more:,} more; index it for those you want to read"] if n_more else lines)
 
 
-def say_row(row: RowExplanation, t: Texts = ENGLISH, brief: bool = False) -> str:
-    """What would have to be different, and what rank the row would have then. brief: beside chips that say what."""
+def say_row(row: RowExplanation, t: Texts = ENGLISH, brief: bool = False, title: Callable[[str], str] = str) -> str:
+    """What would have to be different, and what rank the row would have then.
+
+    brief: beside chips that say what. title: what people call a row.
+    """
     if not row.like:
         return t("reason.no_donor" if row.is_alarm else "reason.ordinary")
     cell = "reason.cell" if row.is_alarm else "reason.cell_there"
@@ -38,7 +41,7 @@ def say_row(row: RowExplanation, t: Texts = ENGLISH, brief: bool = False) -> str
         key += ".brief" if brief and row.reasons else ""
     else:
         key = "reason.kept" if row.suffices else "reason.far"
-    return t(key, like=row.like, changes=changes, rank=row.changed_rank, now=row.rank)
+    return t(key, like=title(row.like), changes=changes, rank=row.changed_rank, now=row.rank)
 
 
 def say_reason(reason: Reason, t: Texts = ENGLISH, cell: str = "reason.cell") -> str:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from soel.assess.metrics import cover_radius
 from soel.assess.threshold import NEVER, parse_threshold
 from soel.errors import SessionError
-from soel.explain import Reason, RowExplanation
-from soel.explain.words import chip, say_common, say_pattern, say_reason, say_row
 from soel.report import page
-from soel.report.facts import AnsweredItem, Chip, Picture, PoolFacts, ReportFacts, Setup, Strip, Threshold, TopItem
-from soel.report.projection import fit_plane, project
-from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
-from soel.report.reasons import Kept, explain_session, find_why
+from soel.report.facts import AnsweredItem, ItemMap, ReportFacts, Setup
+from soel.report.outcome import Outcome, look_at_pool, read_outcome
+from soel.report.quality_words import NO_CHECK, quality_words, unsure_words
+from soel.report.reasons import explain_session
+from soel.report.view import Alarms, FactLine, Histogram, InCommon, Picture
 from soel.scoring.clips import name_intervals
 from soel.scoring.score_table import name_pictures
 from soel.session import Session, SessionState
@@ -32,10 +29,7 @@ from soel.settings import Profile
 from soel.tables.frame import Frame
 from soel.tables.table_schema import describe_features, describe_kind
 from soel.text import count
-from soel.types import Label
-
-if TYPE_CHECKING:
-    from soel.model import Fitted
+from soel.types import ANOMALY, NORMAL, Labels
 
 N_TOP = 20
 SMALL = 256  # pixels: the longest side of a picture in a report
@@ -48,96 +42,68 @@ def write_report(session: Session, out: Path) -> Path:
 
 def gather_report(session: Session) -> ReportFacts:
     """Everything that the page about the session's last fit shows."""
-    state, config = session.state, session.config
+    state = session.state
     if state.fit is None:
         raise SessionError("There is no fitted model to report on yet; fit first.")
+    outcome = read_outcome(session) or look_at_pool(session)
     place, media = session.folder_with(state.pools), open_media(session.folder)
-    frame, kept = read_items(session.folder).frame, explain_session(session)
-    model: Fitted = session.load_fit(state)
-    scores, embeddings = session.learner.look(model, session.pool_in(place))
-    plane = fit_plane(embeddings, np.random.default_rng(config.seed))
-    alarms, labels = model.alarms(scores), label_vector(state, place.ids)
-    labelled = np.flatnonzero(labels >= 0)
-    names, quality = _name_items(place.ids, media), session.status().quality
-    pool = PoolFacts([names[item] for item in place.ids], scores, labels, project(embeddings, plane), plane.spread)
-    top = _Top(session, model, kept, media, frame)
-    order = np.argsort(-scores, kind="stable")[:N_TOP]
-    in_common = kept["patterns"] if kept["patterns"] and kept["patterns"]["n_alarms"] else None
+    frame, model = read_items(session.folder).frame, session.load_fit(state)
+    labels, names = label_vector(state, place.ids), _name_items(place.ids, media)
+    alarms = Alarms(
+        place.ids, state, outcome, explain_session(session), lambda item: names.get(item, item), frame.columns
+    )
+    top = np.argsort(-outcome.scores, kind="stable")[:N_TOP].tolist()
+    made_of = count(len(frame.columns), "column")
+    if media is not None:
+        made_of = "frames" if any(item.clip for item in media.items) else "pictures"
+    is_alarm = outcome.scores > outcome.threshold
     return ReportFacts(
         title=f"Anomalies in {session.title}",
         created=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        setup=_setup(session, frame, media),
-        pool=pool,
-        contamination=model.estimate,
-        threshold=Threshold(
-            model.threshold if model.threshold < NEVER else math.inf, config.threshold, int(alarms.sum())
-        ),
-        fitted=state.fit.at[:10],
-        real_alarms=None if quality is None else (quality.real_alarms.low, quality.real_alarms.high),
-        n_checked=0 if quality is None else quality.n_checked,
-        cover_radius=cover_radius(embeddings, labelled) if len(labelled) else None,
+        setup=_setup(session, frame),
+        line=replace(lead(session, outcome, labels), made_of=made_of),
+        histogram=Histogram.of(outcome.scores, labels, outcome.threshold),
+        map=ItemMap([names[item] for item in place.ids], outcome.points, outcome.scores, labels),
+        alarms=[alarms.of(row) for row in top],
+        in_common=InCommon.of(alarms),
+        events=() if media is None else name_intervals(name_pictures(media.items), outcome.scores, is_alarm),
+        promises=_promises(session, outcome.threshold),
+        queries=[replace(query, item=names.get(query.item, query.item)) for query in _queries(state)],
         history=model.history,
-        queries=[replace(query, item=names[query.item]) for query in _queries(state)],
-        top=[
-            replace(top.show(place.ids[row], float(scores[row]), rank, labels[row]), item=names[place.ids[row]])
-            for rank, row in enumerate(order.tolist(), start=1)
-        ],
         next_steps=_next_steps(session, state),
-        promises=_promises(session, model),
-        in_common=[] if in_common is None else say_common(in_common),
-        patterns=[] if in_common is None else [say_pattern(each, state.labels) for each in in_common["patterns"]],
-        events=() if media is None else name_intervals(name_pictures(media.items), scores, alarms),
+        **_draw_pictures(session, media, [place.ids[row] for row in top]),
     )
 
 
-class _Top:
-    """Shows the items with the highest scores: with their reasons, or their pictures."""
+def lead(session: Session, outcome: Outcome, labels: Labels) -> FactLine:
+    """What leads a report and the results page. labels: of the pool (N,), as far as the reader may know them."""
+    state, quality = session.state, session.quality()
+    assert state.fit is not None
+    assert state.estimate is not None  # every fit stores its estimate first
+    real = None if quality is None else (round(quality.real_alarms.low), round(quality.real_alarms.high))
+    return FactLine(
+        int((outcome.scores > outcome.threshold).sum()),
+        outcome.threshold if outcome.threshold < NEVER else None,
+        state.estimate,
+        int((labels == ANOMALY).sum()),
+        int((labels == NORMAL).sum()),
+        len(labels),
+        fitted=state.fit.at[:10],
+        real=real,
+        n_checked=0 if quality is None else quality.n_checked,
+    )
 
-    def __init__(self, session: Session, model: Fitted, kept: Kept, media: SessionMedia | None, frame: Frame) -> None:
-        self._state, self._model, self._kept, self._media, self._frame = session.state, model, kept, media, frame
-        self._maps = None if media is None else SessionMaps(session)
 
-    def show(self, item: str, score: float, rank: int, label: int) -> TopItem:
-        """One of them."""
-        why, other = find_why(self._kept, item), self._kept["resembles"].get(item)
-        of_it = np.array([score])
-        known = "" if other not in self._state.labels else self._state.labels[other].word
-        return TopItem(
-            item,
-            score,
-            rank,
-            Label(label).word,
-            bool(self._model.alarms(of_it)[0]),
-            float(self._model.probabilities(of_it)[0]),
-            [] if why is None else self._chips(why),
-            "" if why is None else say_row(why, brief=True),
-            "" if why is None else str(why),
-            f"Of what is labelled it is most like {other}, {known}." if known else "",
-            self._picture(item),
-        )
-
-    def _chips(self, why: RowExplanation) -> list[Chip]:
-        """Those of an alarm; what would make another one an alarm is said in words only."""
-        if not why.is_alarm:
-            return []
-        return [Chip(chip(each), say_reason(each), self._strip(each)) for each in why.reasons]
-
-    def _strip(self, reason: Reason) -> Strip | None:
-        """How the first of its columns lies, where that holds numbers."""
-        column = self._frame.columns.get(reason.columns[0])
-        if column is None or column.dtype != np.float64:
-            return None
-        try:
-            return Strip.of(column, float(reason.values[0]), float(reason.usual[0]))
-        except ValueError:  # a cell that is missing
-            return None
-
-    def _picture(self, item: str) -> Picture | None:
-        if self._media is None or self._maps is None:
-            return None
-        values = self._maps.of(item)
-        content = self._media.thumbnail(item) if values is None else self._media.mapped(item, SMALL, values)
-        return Picture(content, values is not None)
+def _draw_pictures(session: Session, media: SessionMedia | None, items: Sequence[str]) -> dict[str, Any]:
+    """Small pictures of items, with unusual places drawn over them where they are known."""
+    if media is None:
+        return {}
+    maps, pictures = SessionMaps(session), {}
+    for item in items:
+        values = maps.of(item)
+        drawn = media.thumbnail(item) if values is None else media.mapped(item, SMALL, values)
+        pictures[item] = Picture(drawn, "image/jpeg" if values is None else "image/png")
+    return {"pictures": pictures, "has_maps": maps.has_any}
 
 
 def _name_items(ids: Sequence[str], media: SessionMedia | None) -> dict[str, str]:
@@ -148,24 +114,22 @@ def _name_items(ids: Sequence[str], media: SessionMedia | None) -> dict[str, str
     return {item: name if counts[name] == 1 else f"{name} ({item})" for item, name in called.items()}
 
 
-def _promises(session: Session, model: Fitted) -> list[str]:
-    """What a spot check proves, what is roughly so without one, and what is promised of the alarms."""
+def _promises(session: Session, threshold: float) -> list[str]:
+    """What a spot check proves, what was not sure at the fit, and what is promised of the alarms."""
     status = session.status()
-    proven = [NO_CHECK] if status.quality is None else quality_lines(status.quality)
-    rough = [] if status.figures is None else rough_lines(status.figures)
-    promise = parse_threshold(session.config.threshold).promise(can_alarm=model.threshold < NEVER)
-    return [*proven, *rough, str(promise)]
+    proven = [NO_CHECK] if status.quality is None else quality_words(status.quality)
+    promise = parse_threshold(session.config.threshold).promise(can_alarm=threshold < NEVER)
+    if status.figures is None or status.estimate is None:
+        return [*proven, str(promise)]
+    return [*proven, unsure_words(status.figures.n_unsure, status.estimate), str(promise)]
 
 
-def _setup(session: Session, frame: Frame, media: SessionMedia | None) -> Setup:
+def _setup(session: Session, frame: Frame) -> Setup:
     config = session.config
     backbone = Profile.from_json(config.settings).backbone
     reading = () if frame.schema is None else frame.schema.columns
     columns = [(each.name, describe_kind(each), describe_features(each)) for each in reading]
-    made_of = count(len(frame.columns), "column")
-    if media is not None:
-        made_of = "frames" if any(item.clip for item in media.items) else "pictures"
-    return Setup(config.origin, made_of, config.profile, config.seed, backbone, columns)
+    return Setup(config.origin, config.profile, config.seed, backbone, config.threshold, columns)
 
 
 def _queries(state: SessionState) -> list[AnsweredItem]:

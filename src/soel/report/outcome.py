@@ -14,7 +14,7 @@ from soel.errors import SessionError
 from soel.files import write_whole
 from soel.scoring.score import Scores, rank
 from soel.session import Session, SessionState
-from soel.types import Estimate, Floats
+from soel.types import UNLABELLED, Estimate, Floats, Labels
 
 FOLDER = "outcomes"
 
@@ -38,6 +38,10 @@ class Outcome:
         """How often a normal item scores as high: (N,)."""
         return (self.reference or Reference.of(self.scores)).p_values(self.scores)
 
+    def count_unsure(self, labels: Labels, estimate: Estimate) -> int:
+        """How many items without a label are not sure. labels: (N,)."""
+        return int((self.unsure(estimate).holds(self.scores) & (labels == UNLABELLED)).sum())
+
     def unsure(self, estimate: Estimate) -> UnsureBand:
         """Scores of items whose side hangs on where in its interval the share of anomalies lies."""
         return UnsureBand.of(self.scores, estimate.low, estimate.high)
@@ -49,7 +53,14 @@ class Outcome:
 
 
 def keep_outcome(session: Session) -> Outcome:
-    """Look at the pool with the last fit and keep what is seen. Imports torch."""
+    """Look at the pool with the last fit and keep what is seen."""
+    outcome = look_at_pool(session)
+    write_whole(_place(session, session.state), _pack(outcome))
+    return outcome
+
+
+def look_at_pool(session: Session) -> Outcome:
+    """What the last fit says of the pool. Imports torch where the fit has a network."""
     from soel.report.projection import fit_plane, project
 
     state = session.state
@@ -58,15 +69,13 @@ def keep_outcome(session: Session) -> Outcome:
     model, pool = session.load_fit(state), session.pool_in(session.folder_with(state.pools))
     scores, embeddings = session.learner.look(model, pool)
     points = project(embeddings, fit_plane(embeddings, np.random.default_rng(session.config.seed)))
-    outcome = Outcome(
+    return Outcome(
         np.asarray(scores, np.float64),
-        _probabilities(model, scores),
+        np.asarray(model.probabilities(scores), np.float64),
         points.astype(np.float32),
         float(model.threshold),
-        getattr(model, "reference", Reference.none()),
+        model.reference,
     )
-    write_whole(_place(session, state), _pack(outcome))
-    return outcome
 
 
 def has_outcome(session: Session) -> bool:
@@ -110,11 +119,3 @@ def _pack(outcome: Outcome) -> bytes:
         reference_weights=outcome.reference.weights,
     )
     return buffer.getvalue()
-
-
-def _probabilities(model: object, scores: Floats) -> Floats:
-    """By the model's own calibration; a model without one counts every alarm as certain."""
-    calibration = getattr(model, "calibration", None)
-    if calibration is None:
-        return np.asarray(scores > getattr(model, "threshold", np.inf), np.float64)
-    return np.asarray(calibration.probabilities(scores), np.float64)

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader
 from markupsafe import Markup
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
 from soel.text import LANGUAGES
 from soel.web.auth import Auth
-from soel.web.dependencies import BaseContext, Context
+from soel.web.dependencies import BaseContext, PageContext
 from soel.web.errors import add_handlers
 from soel.web.insight import Insight
 from soel.web.items import ItemList
 from soel.web.prepare import Preparation
-from soel.web.results import Results
+from soel.web.results import Findings
 from soel.web.routes import data, items, label, pages, results, sign_in, team
 from soel.web.security import SecurityMiddleware, Site
 from soel.web.view import ViewModel
-from soel.web.words import as_markup, texts_for
+from soel.web.words import texts_for
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
 
@@ -35,12 +35,12 @@ ROUTES = tuple(module.router for module in (sign_in, pages, label, items, result
 def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:
     """The page and its API for one session."""
     app = _new_app("/api/openapi.json")
-    app.state.context = Context(
+    app.state.context = PageContext(
         auth,
         site,
         _templates(),
         view_model,
-        Results(view_model),
+        Findings(view_model),
         ItemList(view_model.session.ids, view_model.items),
         Insight(view_model.session),
         pool=view_model.session.state.pool.number,
@@ -68,15 +68,18 @@ def _new_app(description: str | None) -> FastAPI:
 
 
 def _templates() -> Jinja2Templates:
-    templates = Jinja2Templates(_here() / "templates", context_processors=[_texts])
+    """The page's own, and those that it shares with the report."""
+    loaders = [FileSystemLoader(_here() / "templates"), PackageLoader("soel.report", "assets")]
+    templates = Jinja2Templates(
+        env=Environment(loader=ChoiceLoader(loaders), autoescape=True), context_processors=[_texts]
+    )
     templates.env.globals["span"] = lambda name, text: Markup('<span class="{}">{}</span>').format(name, text)
     return templates
 
 
 def _texts(request: Request) -> dict[str, Any]:
     texts = texts_for(request)
-    words = {"t": partial(as_markup, texts), "percent": texts.percent}
-    return words | {"language": texts.language, "languages": LANGUAGES}
+    return {"t": texts.markup, "texts": texts, "language": texts.language, "languages": LANGUAGES}
 
 
 def _here() -> Path:
@@ -86,6 +89,7 @@ def _here() -> Path:
 def _assemble(app: FastAPI, auth: Auth, site: Site, routers: Iterable[APIRouter]) -> FastAPI:
     for router in routers:
         app.include_router(router)
+    app.mount("/static/shared", StaticFiles(packages=[("soel.report", "assets")]), name="shared")
     app.mount("/static", StaticFiles(directory=_here() / "static"), name="static")
     add_handlers(app)
     app.add_middleware(SecurityMiddleware, site=site, auth=auth, templates=app.state.context.templates)

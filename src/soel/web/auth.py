@@ -1,4 +1,4 @@
-"""Who may enter: one-time keys that become signed cookies, in a private file beside the session."""
+"""Who may enter (one-time keys become signed cookies, in a private file beside the session), and know what."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -19,6 +19,8 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 
 from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, SessionError
 from soel.files import hold_lock, write_whole
+from soel.session import SessionState
+from soel.session.answers import settle
 
 Role = Literal["owner", "annotator"]
 ROLES = ("owner", "annotator")
@@ -173,7 +175,6 @@ def _role(word: str) -> Role:
     return word  # type: ignore[return-value]
 
 
-__all__ = ["DAY", "FILE", "LASTS", "Auth", "Role", "SignIn", "User"]
 DAY = 24 * 3600
 LASTS = 30 * DAY  # seconds a sign-in is good for
 MOST_KEYS, MOST_SIGN_INS = 200, 1000  # the oldest give way
@@ -305,3 +306,38 @@ def _is_over(held: SignIn) -> bool:
 
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def may_see(state: SessionState, item: str, who: str) -> bool:
+    """Whether this annotator may know what others said: after an own label, or when no more labels are wanted."""
+    vote, answered = state.vote_of(item, who), state.answers.get(item)
+    if vote is not None and vote.is_label:
+        return True
+    if answered is None:
+        return False
+    return answered.decision is not None or answered.n_labels >= state.answers_per_item
+
+
+def may_see_map(state: SessionState, item: str, who: str) -> bool:
+    """Whether unusual places of a picture may be drawn for this annotator: at once, or after an own answer."""
+    return not state.maps_wait or state.vote_of(item, who) is not None
+
+
+def view_for(state: SessionState, who: str) -> SessionState:
+    """The session as one annotator may see it: of the other items only their own answers, notes and marks are left.
+
+    What is open, and how much of the budget is left, is to be read from the whole state.
+    """
+    hidden = {item for item in (*state.answers, *state.written_notes, *state.marks) if not may_see(state, item, who)}
+    if not hidden:
+        return state
+    answers = dict(state.answers)
+    notes, marks = dict(state.written_notes), dict(state.marks)
+    for item in hidden:
+        answered = answers.pop(item, None)
+        own = None if answered is None else settle([vote for vote in answered.votes if vote.who == who], None)
+        if own is not None:
+            answers[item] = own
+        notes[item] = tuple(note for note in notes.get(item, ()) if note.who == who)
+        marks[item] = tuple(mark for mark in marks.get(item, ()) if mark.who == who)
+    return replace(state, answers=answers, written_notes=notes, marks=marks)

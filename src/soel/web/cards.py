@@ -11,27 +11,43 @@ from typing import Literal
 
 import numpy as np
 
+from soel.report.view import ItemKind, Picture, Strip
 from soel.session.media import SessionMaps, SessionMedia
 from soel.tables.column import Column, Values
 from soel.tables.frame import Frame
 from soel.tables.kinds import kind_of
 from soel.text import ENGLISH, Texts
 from soel.types import ANOMALY, Rows
-from soel.web.columns import Measure, Strip, measure
+from soel.web.measure import Measure, measure
 
-Kind = Literal["table", "image", "video"]
 N_SHOWN = 30  # values that a card holds when nothing else is asked for
 
 
 @dataclass(frozen=True)
 class Field:
-    """One value of a row. stands_out: whether to look here first. words: how it compares, in plain words."""
+    """One value of a row. stands_out: whether to look here first. words: how it compares, in plain words.
+
+    changed: whether it is among what would have to change. others: what the items beside it have.
+    """
 
     name: str
     value: str
     words: str
     stands_out: bool
     strip: Strip | None = None
+    changed: bool = False
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a row is compared with. changed: columns that come first. items: others, whose values are shown too."""
+
+    changed: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+
+
+ALONE = Beside()
 
 
 @dataclass(frozen=True)
@@ -50,7 +66,7 @@ class Card:
     """
 
     item: str
-    kind: Kind
+    kind: ItemKind
     title: str
     fields: tuple[Field, ...] = ()
     n_standing_out: int = 0
@@ -59,21 +75,13 @@ class Card:
     has_map: bool = False
 
 
-@dataclass(frozen=True)
-class Picture:
-    """The bytes of a picture and their media type, always a raster format."""
-
-    content: bytes
-    media_type: str
-
-
 class ItemView:
     """Shows items by id. An id that the session does not know never reaches it.
 
     What follows `card` is of items without columns and without pictures.
     """
 
-    def kind(self, item: str) -> Kind:
+    def kind(self, item: str) -> ItemKind:
         """What the item is."""
         raise NotImplementedError
 
@@ -82,11 +90,17 @@ class ItemView:
         raise NotImplementedError
 
     def card(
-        self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
+        self,
+        item: str,
+        labels: Mapping[str, int],
+        search: str = "",
+        most: int = N_SHOWN,
+        texts: Texts = ENGLISH,
+        beside: Beside = ALONE,
     ) -> Card:
         """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal).
 
-        search: only values whose names hold this text. most: no more values than this.
+        search: only values whose names hold this text. most: no more values than this. beside: what to compare with.
         """
         raise NotImplementedError
 
@@ -138,7 +152,7 @@ class TableView(ItemView):
         self._ids, self._read, self._reading, self._named = ids, read, threading.Lock(), named
         self._kept: OrderedDict[frozenset[str], Mapping[str, _Usual]] = OrderedDict()
 
-    def kind(self, item: str) -> Kind:
+    def kind(self, item: str) -> ItemKind:
         """Always a table's row."""
         return "table"
 
@@ -150,7 +164,13 @@ class TableView(ItemView):
         return f"#{row + 1}" if self._names is None else self._names[row]
 
     def card(
-        self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
+        self,
+        item: str,
+        labels: Mapping[str, int],
+        search: str = "",
+        most: int = N_SHOWN,
+        texts: Texts = ENGLISH,
+        beside: Beside = ALONE,
     ) -> Card:
         """The row's values, the most unusual first; among the usual ones the table's own order holds.
 
@@ -161,13 +181,15 @@ class TableView(ItemView):
         row, columns = self._row_of[item], self._shown
         usual = self._usual(frozenset(other for other, label in labels.items() if label == ANOMALY))
         far = {name: d for name, c in columns.items() if (d := usual[name].measure.distance(c[row])) >= usual[name].cut}
-        ordered = sorted(far, key=lambda name: -far[name])
+        ordered = (*(name for name in beside.changed if name in columns), *sorted(far, key=lambda name: -far[name]))
         wanted = search.strip().casefold()
-        names = [
-            name for name in (*ordered, *(name for name in columns if name not in far)) if wanted in name.casefold()
-        ]
+        names = [name for name in dict.fromkeys((*ordered, *columns)) if wanted in name.casefold()]
         shown = names[:most]
-        fields = tuple(_field(usual[name].measure, name, columns[name][row], name in far, texts) for name in shown)
+        rows = [row, *(self._row_of[other] for other in beside.items)]
+        fields = tuple(
+            _field(usual[name].measure, name, columns[name][rows], name in far, name in beside.changed, texts)
+            for name in shown
+        )
         return Card(item, "table", self.title(item), fields, sum(name in far for name in shown), n_fields=len(names))
 
     def columns(self) -> Mapping[str, Values]:
@@ -231,8 +253,12 @@ def _usual_of(column: Values, n_columns: int, unit: str) -> _Usual:
     return _Usual(usual, max(STANDS_OUT, usual.reach(FALSE_ALARMS / n_columns)))
 
 
-def _field(usual: Measure, name: str, value: object, stands_out: bool, t: Texts) -> Field:
-    return Field(name, usual.text(value, t), usual.words(value, stands_out, t), stands_out, usual.strip(value, t))
+def _field(usual: Measure, name: str, values: Values, stands_out: bool, changed: bool, t: Texts) -> Field:
+    """values: the row's own, and those of the items beside it."""
+    value, *others = values
+    strip = usual.strip(value, t, *others[:1])
+    said = tuple(usual.text(other, t) for other in others)
+    return Field(name, usual.text(value, t), usual.words(value, stands_out, t), stands_out, strip, changed, said)
 
 
 SIZES = (256, 512, 1024, 2048)  # few, so that the kept thumbnails stay few
@@ -245,7 +271,7 @@ class MediaView(ItemView):
     def __init__(self, media: SessionMedia, maps: SessionMaps | None = None) -> None:
         self._media, self._maps = media, maps
 
-    def kind(self, item: str) -> Kind:
+    def kind(self, item: str) -> ItemKind:
         """Image or video, the same for all items."""
         return self._kind
 
@@ -254,7 +280,13 @@ class MediaView(ItemView):
         return self._names[item]
 
     def card(
-        self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30, texts: Texts = ENGLISH
+        self,
+        item: str,
+        labels: Mapping[str, int],
+        search: str = "",
+        most: int = N_SHOWN,
+        texts: Texts = ENGLISH,
+        beside: Beside = ALONE,
     ) -> Card:
         """The picture's name, and the labelled pictures that look most like it."""
         others = [other for other in labels if other != item]

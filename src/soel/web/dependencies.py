@@ -14,7 +14,7 @@ from soel.text import Texts
 from soel.web.auth import Auth, User
 from soel.web.insight import Insight
 from soel.web.items import ItemList
-from soel.web.results import Results
+from soel.web.results import Findings
 from soel.web.schemas import ErrorOut
 from soel.web.security import RateLimit, Site
 from soel.web.view import ViewModel
@@ -54,11 +54,11 @@ class BaseContext:
 
 
 @dataclass(frozen=True)
-class Context(BaseContext):
+class PageContext(BaseContext):
     """What the app of a session is made of."""
 
     view_model: ViewModel
-    results: Results
+    findings: Findings
     items: ItemList
     insight: Insight
     pool: int = field(default=1, kw_only=True)
@@ -69,9 +69,9 @@ def base_context(request: Request) -> BaseContext:
     return cast(BaseContext, request.app.state.context)
 
 
-def context(request: Request) -> Context:
+def context(request: Request) -> PageContext:
     """What the app of a session is made of; what is kept of the items is made anew when their pool has changed."""
-    held = cast(Context, request.app.state.context)
+    held = cast(PageContext, request.app.state.context)
     session = held.view_model.session
     number = session.state.pool.number
     if held.pool != number:
@@ -85,9 +85,9 @@ def view_model(request: Request) -> ViewModel:
     return context(request).view_model
 
 
-def results(request: Request) -> Results:
+def findings(request: Request) -> Findings:
     """The results of the last fit."""
-    return context(request).results
+    return context(request).findings
 
 
 def user(request: Request) -> User:
@@ -101,7 +101,7 @@ def user(request: Request) -> User:
         )
     held = request.app.state.context
     if (
-        isinstance(held, Context)
+        isinstance(held, PageContext)
         and PAGE_SESSION in headers
         and headers[PAGE_SESSION] != held.view_model.session.config.session
     ):
@@ -121,9 +121,9 @@ def owner(request: Request) -> User:
 
 
 BaseContextDep = Annotated[BaseContext, Depends(base_context)]
-ContextDep = Annotated[Context, Depends(context)]
+ContextDep = Annotated[PageContext, Depends(context)]
 ViewModelDep = Annotated[ViewModel, Depends(view_model)]
-ResultsDep = Annotated[Results, Depends(results)]
+FindingsDep = Annotated[Findings, Depends(findings)]
 UserDep = Annotated[User, Depends(user)]
 OwnerDep = Annotated[User, Depends(owner)]
 TextsDep = Annotated[Texts, Depends(texts_for)]

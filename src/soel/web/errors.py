@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from soel.errors import ConfigError, DataError, SessionError, SoelError, StorageError, UnknownItemError
 from soel.session.labelling import OverwrittenError, version_of
 from soel.text import Texts
-from soel.web.dependencies import Context, OtherPageError, OwnerOnlyError
+from soel.web.dependencies import OtherPageError, OwnerOnlyError, PageContext
 from soel.web.security import error_page, wants_page
 from soel.web.words import texts_for
 
@@ -102,7 +102,7 @@ def _other_page(request: Request, error: Exception) -> Response:
 
 def _overwritten(request: Request, error: Exception) -> Response:
     """With the text that is stored, so that nobody's words are lost."""
-    text = cast(Context, request.app.state.context).view_model.session.guidelines
+    text = cast(PageContext, request.app.state.context).view_model.session.guidelines
     return JSONResponse({"error": str(error), "text": text, "version": version_of(text)}, 409)
 
 

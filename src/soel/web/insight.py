@@ -16,7 +16,7 @@ MOST_POINTS = 100
 
 
 @dataclass(frozen=True)
-class Point:
+class ShareEstimate:
     """The estimated share of anomalies after so many labels, with its interval."""
 
     n_labels: int
@@ -34,9 +34,9 @@ class Insight:
     def __init__(self, session: Session) -> None:
         self._session, self._lock = session, threading.Lock()
         self._digest = ""
-        self._points: list[Point] = []
+        self._points: list[ShareEstimate] = []
 
-    def points(self, state: SessionState) -> tuple[Point, ...]:
+    def points(self, state: SessionState) -> tuple[ShareEstimate, ...]:
         """The estimates so far, oldest first; none where the owner gave the share."""
         if self.given is not None:
             return ()
@@ -45,7 +45,7 @@ class Insight:
                 estimate = self._estimate(state)
                 self._digest = state.labels_digest
                 if estimate is not None:
-                    point = Point(len(state.labels), estimate.value, estimate.low, estimate.high)
+                    point = ShareEstimate(len(state.labels), estimate.value, estimate.low, estimate.high)
                     older = [each for each in self._points if each.n_labels < point.n_labels]  # an undo goes back
                     self._points = [*older, point][-MOST_POINTS:]
             return tuple(self._points)
@@ -66,7 +66,9 @@ class Insight:
         return estimate
 
 
-def insight_words(points: tuple[Point, ...], seen: SessionState, t: Texts, given: float | None = None) -> list[str]:
+def insight_words(
+    points: tuple[ShareEstimate, ...], seen: SessionState, t: Texts, given: float | None = None
+) -> list[str]:
     """What was found, what is estimated or given, and the advice, in sentences."""
     n_labels = len(seen.labels)
     if not n_labels:
@@ -82,7 +84,7 @@ def insight_words(points: tuple[Point, ...], seen: SessionState, t: Texts, given
     return [*words, _advice(points, seen, t)]
 
 
-def _advice(points: tuple[Point, ...], seen: SessionState, t: Texts) -> str:
+def _advice(points: tuple[ShareEstimate, ...], seen: SessionState, t: Texts) -> str:
     """A rule of thumb: settled is what the newest quarter of the labels moved by far less than the estimate's doubt."""
     if not seen.n_anomalies:
         return t("insight.none_found")

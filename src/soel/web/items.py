@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -18,17 +18,18 @@ from soel.types import Rows
 from soel.web.cards import ItemView
 
 LabelFilter = Literal["", "unlabelled", "labelled", "anomaly", "normal", "aside", "disagreement"]
-Sort = Literal["score", "low_score", "unlabelled", "name", "row"]
+Sort = Literal["score", "low_score", "unlabelled", "pattern", "name", "row"]
 Op = Literal["is", "has", "above", "below", "missing"]
 ASIDE = ("skip", "unsure")
+NONE: Mapping[str, int] = {}
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Selection:
+class ItemQuery:
     """Which items, in which order. low, high: of the score. threshold: where alarms start, None for the model's own.
 
-    unsure: only items whose side is open.
+    unsure: only items whose side is open. pattern: of alarms, by its number. p: the highest p-value.
     """
 
     search: str = ""
@@ -43,6 +44,8 @@ class Selection:
     value: str = ""
     sort: Sort = "score"
     unsure: bool = False
+    pattern: int | None = None
+    p: float | None = None
 
 
 class ItemList:
@@ -65,8 +68,13 @@ class ItemList:
     def _by_name(self) -> Rows:
         return np.array(sorted(range(len(self.ids)), key=self._names.__getitem__), np.int64)
 
-    def rows(self, wanted: Selection, seen: SessionState, outcome: Outcome | None) -> Rows:
-        """The rows of a selection, in its order. seen: the session as far as the user may know it."""
+    def rows(
+        self, wanted: ItemQuery, seen: SessionState, outcome: Outcome | None, patterns: Mapping[str, int] = NONE
+    ) -> Rows:
+        """The rows of a selection, in its order. seen: the session as far as the user may know it.
+
+        patterns: the number of the pattern of each alarm that is in one.
+        """
         keep = np.ones(len(self.ids), bool)
         if outcome is not None:
             keep &= _by_score(wanted, outcome)
@@ -80,21 +88,17 @@ class ItemList:
             keep &= outcome.unsure(seen.estimate).holds(outcome.scores) & ~labelled
         if wanted.label or wanted.person:
             keep &= self._by_answer(wanted, seen, labelled)
-        order = self._order(wanted.sort, outcome, labelled)
+        if wanted.pattern is not None:
+            keep &= self._mask([item for item, number in patterns.items() if number == wanted.pattern])
+        order = self._order(wanted.sort, outcome, labelled, patterns)
         return order[keep[order]]
-
-    def ranks(self, outcome: Outcome) -> Rows:
-        """Rank of each row, 1 for the most anomalous."""
-        ranks = np.empty(len(self.ids), np.int64)
-        ranks[self._by_rank(outcome)] = np.arange(1, len(self.ids) + 1)
-        return ranks
 
     def _by_rank(self, outcome: Outcome) -> Rows:
         if self._ranked is None or self._ranked[0] is not outcome:
             self._ranked = (outcome, np.argsort(-outcome.scores, kind="stable"))
         return self._ranked[1]
 
-    def _order(self, sort: Sort, outcome: Outcome | None, labelled: Bools) -> Rows:
+    def _order(self, sort: Sort, outcome: Outcome | None, labelled: Bools, patterns: Mapping[str, int]) -> Rows:
         if sort == "name":
             return self._by_name
         if sort == "row" or outcome is None:
@@ -102,6 +106,9 @@ class ItemList:
         order = self._by_rank(outcome)
         if sort == "low_score":
             return order[::-1]
+        if sort == "pattern":
+            numbers = np.array([patterns.get(self.ids[row], len(self.ids)) for row in order])
+            return order[np.argsort(numbers, kind="stable")]
         return order[np.argsort(labelled[order], kind="stable")] if sort == "unlabelled" else order
 
     def _find_labelled(self, seen: SessionState) -> Bools:
@@ -109,7 +116,7 @@ class ItemList:
         labelled[[self.row_of[item] for item in seen.labels if item in self.row_of]] = True
         return labelled
 
-    def _by_answer(self, wanted: Selection, seen: SessionState, labelled: Bools) -> Bools:
+    def _by_answer(self, wanted: ItemQuery, seen: SessionState, labelled: Bools) -> Bools:
         keep = np.ones(len(self.ids), bool)
         if wanted.label in ("labelled", "unlabelled"):
             keep = labelled if wanted.label == "labelled" else ~labelled
@@ -125,17 +132,19 @@ class ItemList:
         mask[[self.row_of[item] for item in items if item in self.row_of]] = True
         return mask
 
-    def _by_column(self, wanted: Selection) -> Bools:
+    def _by_column(self, wanted: ItemQuery) -> Bools:
         column = self.items.columns().get(wanted.column)
         if column is None:
             raise UnknownItemError(f"There is no column {wanted.column[:80]!r}. Choose one of the table's.")
         return _compare(column, wanted.op, wanted.value)
 
 
-def _by_score(wanted: Selection, outcome: Outcome) -> Bools:
+def _by_score(wanted: ItemQuery, outcome: Outcome) -> Bools:
     keep = np.ones(len(outcome.scores), bool)
     if wanted.alarms:
         keep &= outcome.scores > (outcome.threshold if wanted.threshold is None else wanted.threshold)
+    if wanted.p is not None:
+        keep &= outcome.p_values <= wanted.p
     if wanted.low is not None:
         keep &= outcome.scores >= wanted.low
     if wanted.high is not None:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from starlette.responses import Response
 
-from soel.assess.conformal import UnsureBand
-from soel.assess.quality import Stratum, widest_intervals
+from soel.assess.threshold import NEVER, parse_threshold
 from soel.errors import SessionError
+from soel.report.gather import lead
 from soel.report.outcome import Outcome, has_outcome, read_outcome
+from soel.report.quality_words import foreseen_words, quality_words, unsure_words
+from soel.report.reasons import read_reasons
+from soel.report.view import Alarms, FactLine, Histogram, InCommon
 from soel.scoring.score_table import ScoreTable, labels_by_item
 from soel.session import SessionState
 from soel.session.draw import label_vector
 from soel.session.scores import name_items
-from soel.types import ANOMALY, UNLABELLED, Estimate, Floats, Labels
+from soel.text import Texts
+from soel.types import Floats
+from soel.web.auth import User
 from soel.web.view import ViewModel
+from soel.web.words import advice_words
 
 Form = Literal["csv", "json", "xlsx"]
 TYPES = {
@@ -33,55 +38,31 @@ TYPES = {
 
 
 @dataclass(frozen=True)
-class FitResults:
-    """The last fit on the whole pool."""
+class ResultsView:
+    """What the last fit says of the pool, for one reader. state: as far as they may know it.
+
+    promise: what the threshold's rule promises. quality: what the newest spot check proves. foreseen: how much a check
+    would tell. unsure: how many items are not sure. advice: whether more labels are worth it. All are sentences.
+    """
 
     state: SessionState
-    outcome: Outcome
-    estimate: Estimate
-    ids: Sequence[str]
-
-    @cached_property
-    def labels(self) -> Labels:
-        """Of every item: (N,) of 1, 0, -1."""
-        return label_vector(self.state, self.ids)
-
-    def foresee(self, n: int) -> tuple[float, float]:
-        """How wide a spot check of `n` items can leave the ranges of the share and of the share of real alarms."""
-        is_alarm, is_known = self.outcome.scores > self.outcome.threshold, self.labels != UNLABELLED
-
-        def stratum(side: np.ndarray) -> Stratum:
-            known = self.labels[side & is_known]
-            return Stratum(int(side.sum()), len(known), int((known == ANOMALY).sum()))
-
-        return widest_intervals(n, stratum(is_alarm), stratum(~is_alarm))
-
-    def count_unsure(self) -> tuple[int, int]:
-        """How many items without a label are not sure, among the alarms and among the others."""
-        scores = self.outcome.scores
-        unsure = self.unsure.holds(scores) & (self.labels == UNLABELLED)
-        is_alarm = scores > self.outcome.threshold
-        return int((unsure & is_alarm).sum()), int((unsure & ~is_alarm).sum())
-
-    @property
-    def unsure(self) -> UnsureBand:
-        """Scores of items that are not sure."""
-        return self.outcome.unsure(self.estimate)
+    threshold: float
+    line: FactLine
+    histogram: Histogram
+    in_common: InCommon
+    promise: str
+    quality: list[str]
+    foreseen: list[str]
+    unsure: str
+    advice: list[str]
 
 
-class Results:
+class Findings:
     """Reads the outcome once per fit; a page that is opened again costs nothing."""
 
     def __init__(self, view_model: ViewModel) -> None:
         self._view_model = view_model
         self._held: tuple[tuple[str, int], Outcome] | None = None
-
-    def findings(self) -> FitResults:
-        """Everything about the last fit."""
-        state = self._view_model.session.state
-        outcome = self.outcome(state)
-        assert state.estimate is not None  # every fit stores its estimate first
-        return FitResults(state, outcome, state.estimate, self._view_model.session.ids)
 
     def outcome(self, state: SessionState | None = None) -> Outcome:
         """What was kept of the last fit."""
@@ -101,6 +82,33 @@ class Results:
         state = self._view_model.session.state
         return self.outcome(state) if state.fit is not None and has_outcome(self._view_model.session) else None
 
+    def view(self, user: User, t: Texts) -> ResultsView:
+        """Everything about the last fit but the single items."""
+        session = self._view_model.session
+        state = session.state
+        outcome, seen, estimate = self.outcome(state), self._view_model.view_for(user, state), state.estimate
+        assert estimate is not None  # every fit stores its estimate first
+        labels, cut, quality = label_vector(seen, session.ids), outcome.threshold, session.quality()
+        return ResultsView(
+            seen,
+            cut,
+            lead(session, outcome, labels),
+            Histogram.of(outcome.scores, labels, cut),
+            InCommon.of(self.alarms(user, t)),
+            t.say(parse_threshold(session.config.threshold).promise(can_alarm=cut < NEVER)),
+            [] if quality is None else quality_words(quality, t),
+            foreseen_words(outcome.scores > cut, labels, t),
+            unsure_words(outcome.count_unsure(labels, estimate), estimate, t),
+            list(advice_words(session.stopping_advice(), t)),
+        )
+
+    def alarms(self, user: User, t: Texts, threshold: float | None = None) -> Alarms:
+        """The records of items, as this user may see them."""
+        session, items = self._view_model.session, self._view_model.items
+        seen, outcome, kept = self._view_model.view_for(user), self.latest(), read_reasons(session)
+        kind = items.kind(session.ids[0])
+        return Alarms(session.ids, seen, outcome, kept, items.title, {}, t, kind, threshold)
+
     def arrays(self) -> bytes:
         """x, y, score and probability of every item, one after the other, as little-endian float32."""
         outcome = self.outcome()
@@ -109,12 +117,12 @@ class Results:
 
     def file(self, suffix: str, threshold: float | None) -> bytes:
         """Scores, ranks and alarms of all items as a CSV or Parquet file."""
-        findings, session = self.findings(), self._view_model.session
-        outcome = findings.outcome
+        session = self._view_model.session
+        state, outcome = session.state, self.outcome()
+        assert state.estimate is not None
         cut = outcome.threshold if threshold is None else threshold
-        scored = outcome.scored(session.ids, cut, findings.estimate)
-        table = ScoreTable.of(scored, name_items(session), labels_by_item(findings.state))
-        return write_to_bytes(suffix, table.write)
+        scored = outcome.scored(session.ids, cut, state.estimate)
+        return write_to_bytes(suffix, ScoreTable.of(scored, name_items(session), labels_by_item(state)).write)
 
 
 def as_download(name: str, content: bytes) -> Response:

@@ -6,12 +6,13 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from soel.report.view import Alarm, InCommon, ItemKind, Resembled
 from soel.session.marks import Shape
 from soel.session.people import Person
 from soel.session.worker import JobStatus
 from soel.types import Verdict
-from soel.web.cards import ClipFrame, Field, Kind
-from soel.web.insight import Point
+from soel.web.cards import ClipFrame, Field
+from soel.web.insight import ShareEstimate
 
 
 class ErrorOut(BaseModel):
@@ -75,12 +76,11 @@ class StatusOut(BaseModel):
     work: JobStatus | None
 
 
-class NeighbourOut(BaseModel):
-    """A labelled item that looks like this one."""
+class OtherOut(BaseModel):
+    """An item that is named beside another one."""
 
     item: str
     title: str
-    verdict: str
 
 
 class NoteOut(BaseModel):
@@ -133,12 +133,12 @@ class ItemOut(BaseModel):
 
     version: int
     item: str
-    kind: Kind
+    kind: ItemKind
     title: str
     fields: list[Field]
     n_standing_out: int
     n_fields: int
-    neighbours: list[NeighbourOut]
+    neighbours: list[Resembled]
     frames: list[ClipFrame]
     has_map: bool
     verdict: Verdict | None
@@ -152,7 +152,7 @@ class DecisionOut(BaseModel):
 
     item: str
     title: str
-    kind: Kind
+    kind: ItemKind
     verdict: str
     mine: Verdict | None
     who: list[str]
@@ -175,25 +175,22 @@ class GuidelineOut(BaseModel):
     version: str
 
 
-class ListedOut(BaseModel):
-    """An item in a list, with its most unusual values. rank, score, probability: null before a training.
+class AlarmOut(ItemOut):
+    """One item of the list of alarms, beside what it is compared with.
 
-    resembles: the labelled item that it is most like, as far as the reader may know of it.
+    alarm: its line. ordinary: the ordinary row nearest to it; fields have its value first among the others, then that
+    of the labelled item that it is most like.
     """
 
-    item: str
-    title: str
-    kind: Kind
-    rank: int | None
-    score: float | None
-    probability: float | None
-    verdict: str | None
-    fields: list[Field]
-    resembles: NeighbourOut | None
+    alarm: Alarm
+    ordinary: OtherOut | None
 
 
 class ItemsOut(BaseModel):
-    """A page of the items that fit. columns, people: what can be filtered by. version: of the newest event known."""
+    """A page of the items that fit. columns, people: what can be filtered by. version: of the newest event known.
+
+    html: the lines as the page shows them.
+    """
 
     version: int
     total: int
@@ -202,7 +199,8 @@ class ItemsOut(BaseModel):
     n_pages: int
     columns: list[str]
     people: list[str]
-    items: list[ListedOut]
+    items: list[Alarm]
+    html: str
 
 
 class UploadOut(BaseModel):
@@ -241,19 +239,11 @@ class DataOut(BaseModel):
     work: JobStatus | None
 
 
-class SummaryOut(BaseModel):
-    """What the alarms have in common. drivers: columns, each with its share of what raises them."""
-
-    words: list[str]
-    drivers: list[Field]
-    groups: list[str]
-
-
 class ReasonsOut(BaseModel):
     """Which values raise an item's score, and the labelled item that it is most like."""
 
     fields: list[Field]
-    resembles: NeighbourOut | None
+    resembles: Resembled | None
 
 
 class LabelledOut(BaseModel):
@@ -268,7 +258,7 @@ class InsightOut(BaseModel):
     """What was found so far and whether to go on, in sentences; how the estimate moved."""
 
     words: list[str]
-    history: list[Point]
+    history: list[ShareEstimate]
 
 
 class ShareOut(BaseModel):
@@ -316,8 +306,8 @@ class ResultsOut(BaseModel):
     """What the last fit says about the pool. advice: whether more labels would still change much, in words.
 
     promise: what the threshold's rule promises of alarms. quality: what the newest spot check proves, in words.
-    check_advice: how much a check would tell. unsure: items whose side is open, in words.
-    version: the number of the newest event that this knows of.
+    foreseen: how much a check would tell. unsure: items whose side is open, in words. in_common: what alarms share.
+    version: the number of the newest event that this knows of. html: parts of the page that an answer may change.
     """
 
     version: int
@@ -328,10 +318,12 @@ class ResultsOut(BaseModel):
     fit_is_current: bool
     labelled: list[LabelledOut]
     advice: list[str]
-    promise: list[str]
+    promise: str
     quality: list[str]
-    check_advice: list[str]
-    unsure: list[str]
+    foreseen: list[str]
+    unsure: str
+    in_common: InCommon
+    html: dict[str, str]
 
 
 class OpenOut(BaseModel):
@@ -339,7 +331,7 @@ class OpenOut(BaseModel):
 
     item: str
     title: str
-    kind: Kind
+    kind: ItemKind
     to: list[str]
 
 
@@ -348,7 +340,7 @@ class DisagreementOut(BaseModel):
 
     item: str
     title: str
-    kind: Kind
+    kind: ItemKind
     votes: dict[str, str]
     notes: list[NoteOut]
     fields: list[Field]

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Protocol
@@ -15,8 +14,8 @@ from soel.errors import SessionError, SoelError, StorageError, UnknownItemError
 from soel.files import write_whole
 from soel.records import body_of
 from soel.report.outcome import has_outcome
+from soel.report.view import Picture, Resembled
 from soel.session import Answer, Session, SessionState
-from soel.session.answers import settle
 from soel.session.growth import remove_items
 from soel.session.labels import TakenLabels, take_labels
 from soel.session.leases import turn_of
@@ -26,46 +25,10 @@ from soel.session.uploads import Uploads
 from soel.session.worker import JobStatus
 from soel.text import ENGLISH, Texts
 from soel.types import Verdict
-from soel.web.auth import User
-from soel.web.cards import N_SHOWN, Card, ItemView, Picture
-from soel.web.schemas import AnsweredOut, ItemOut, MarkOut, NeighbourOut, NoteOut, StatusOut, UndoableOut
+from soel.web.auth import User, may_see_map, view_for
+from soel.web.cards import ALONE, N_SHOWN, Beside, Card, ItemView
+from soel.web.schemas import AnsweredOut, ItemOut, MarkOut, NoteOut, StatusOut, UndoableOut
 from soel.web.words import why_words
-
-
-def may_see(state: SessionState, item: str, who: str) -> bool:
-    """Whether this annotator may know what others said: after an own label, or when no more labels are wanted."""
-    vote, answered = state.vote_of(item, who), state.answers.get(item)
-    if vote is not None and vote.is_label:
-        return True
-    if answered is None:
-        return False
-    return answered.decision is not None or answered.n_labels >= state.answers_per_item
-
-
-def may_see_map(state: SessionState, item: str, who: str) -> bool:
-    """Whether unusual places of a picture may be drawn for this annotator: at once, or after an own answer."""
-    return not state.maps_wait or state.vote_of(item, who) is not None
-
-
-def view_for(state: SessionState, who: str) -> SessionState:
-    """The session as one annotator may see it: of the other items only their own answers, notes and marks are left.
-
-    What is open, and how much of the budget is left, is to be read from the whole state.
-    """
-    hidden = {item for item in (*state.answers, *state.written_notes, *state.marks) if not may_see(state, item, who)}
-    if not hidden:
-        return state
-    answers = dict(state.answers)
-    notes, marks = dict(state.written_notes), dict(state.marks)
-    for item in hidden:
-        answered = answers.pop(item, None)
-        own = None if answered is None else settle([vote for vote in answered.votes if vote.who == who], None)
-        if own is not None:
-            answers[item] = own
-        notes[item] = tuple(note for note in notes.get(item, ()) if note.who == who)
-        marks[item] = tuple(mark for mark in marks.get(item, ()) if mark.who == who)
-    return replace(state, answers=answers, written_notes=notes, marks=marks)
-
 
 PROBE, BYTES = ".page.probe", 4096
 SECONDS = 3.0  # between two tries
@@ -208,16 +171,27 @@ class ViewModel:
         self.session.next_items(user.name, 1, tab=tab)
 
     def card(
-        self, item: str, state: SessionState, search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
+        self,
+        item: str,
+        state: SessionState,
+        search: str = "",
+        most: int = N_SHOWN,
+        texts: Texts = ENGLISH,
+        beside: Beside = ALONE,
     ) -> Card:
         """An item as a card; its own label does not change how it looks."""
         labels = {other: label for other, label in state.labels.items() if other != item}
-        return self.items.card(self.check(item), labels, search, most, texts)
+        return self.items.card(self.check(item), labels, search, most, texts, beside)
 
-    def show(self, user: User, item: str, texts: Texts = ENGLISH) -> ItemOut:
-        """An item as this user sees it: with their own answer, and what others said as far as they may know it."""
+    def show(
+        self, user: User, item: str, texts: Texts = ENGLISH, beside: Beside = ALONE, most: int = N_SHOWN
+    ) -> ItemOut:
+        """An item as this user sees it: with their own answer, and what others said as far as they may know it.
+
+        beside: what its values are compared with.
+        """
         state, items = self.view_for(user), self.items
-        card, vote = self.card(item, state, texts=texts), state.vote_of(item, user.name)
+        card, vote = self.card(item, state, "", most, texts, beside), state.vote_of(item, user.name)
         written = {note.who: note.text for note in state.notes_of(item)}
         known = [other for other in card.neighbours if other in state.answers]
         return ItemOut(
@@ -228,10 +202,7 @@ class ViewModel:
             fields=list(card.fields),
             n_standing_out=card.n_standing_out,
             n_fields=card.n_fields,
-            neighbours=[
-                NeighbourOut(item=other, title=items.title(other), verdict=state.answers[other].verdict)
-                for other in known
-            ],
+            neighbours=[Resembled(other, items.title(other), str(state.answers[other].verdict)) for other in known],
             frames=list(items.frames(item)),
             has_map=card.has_map and may_see_map(state, item, user.name),
             verdict=None if vote is None else vote.verdict,

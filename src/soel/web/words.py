@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from markupsafe import Markup
 from starlette.requests import Request
 
+from soel.explain import RowExplanation
+from soel.explain.words import localise, name_group
 from soel.session.people import Agreement
 from soel.session.stopping import StoppingAdvice
 from soel.session.why import Why
 from soel.text import ENGLISH, LANGUAGES, Texts, texts_in
+from soel.web.cards import Field
 
 COOKIE = "soel-language"
-
-
-def as_markup(texts: Texts, key: str, **values: Any) -> Markup:
-    """A text for a template: what is no markup is escaped."""
-    plain = {name: value if isinstance(value, Markup) else texts.format(value) for name, value in values.items()}
-    return Markup(texts.form(key, values)).format(**plain)  # our own entries hold no markup and need no escaping
 
 
 def texts_for(request: Request) -> Texts:
@@ -96,3 +91,23 @@ def _describe_held_back(measured: StoppingAdvice, t: Texts) -> list[str]:
         return []
     rounds = [t("advice.round", share=t.percent(value), round=number) for number, value in scored]
     return [t("advice.tested", rounds=", ".join(rounds))]
+
+
+def reason_fields(why: RowExplanation | None, t: Texts, title: Callable[[str], str] = str) -> list[Field]:
+    """The reasons of an alarm, each like a value of its row. title: what people call an item.
+
+    Who labels is not told how the item ranks, and so not what would make an ordinary one an alarm.
+    """
+    if why is None or not why.is_alarm:
+        return []
+    if why.like and not why.reasons:
+        return [Field(t("reason.whole", like=title(why.like)), "", "", stands_out=True)]
+    return [
+        Field(
+            name_group(reason.columns, t),
+            localise(reason.values[0], t),
+            t("reason.usual", usual=localise(reason.usual[0], t)),
+            stands_out=True,
+        )
+        for reason in why.reasons
+    ]

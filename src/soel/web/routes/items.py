@@ -1,30 +1,33 @@
-"""The API behind the list of items and the gallery of alarms: a page of a selection, and the selection as a file."""
+"""The API behind the lists of items and of alarms: a page of a selection, one item of it, the selection as a file."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from soel.report.outcome import Outcome
-from soel.report.reasons import find_why, read_reasons
-from soel.session import SessionState
+from soel.report.reasons import find_why
+from soel.report.view import Alarm, Alarms, Chip
 from soel.tables.rows import write_table
 from soel.text import Texts
-from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
-from soel.web.items import LabelFilter, Op, Selection, Sort
-from soel.web.reason_words import find_resembled, reason_fields
+from soel.web.auth import User
+from soel.web.cards import N_SHOWN, Beside
+from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, PageContext, TextsDep, UserDep
+from soel.web.items import ItemQuery, LabelFilter, Op, Sort
+from soel.web.messages import ItemId
 from soel.web.results import TYPES, Form, as_download, write_to_bytes
-from soel.web.schemas import ItemsOut, ListedOut
+from soel.web.schemas import AlarmOut, ItemsOut, OtherOut
 
 router = APIRouter(prefix="/api", tags=["items"], responses=REFUSALS)
 FILES: Documented = {200: {"content": {media_type: {} for media_type in TYPES.values()}}}
-N_FIELDS, MOST_COLUMNS = 3, 5000
+N_CHIPS, N_LINES, MOST_COLUMNS = 3, 20, 5000
 Text = Annotated[str, Query(max_length=200)]
+ItemIdIn = Annotated[ItemId, Query(description="The item's id")]
 Number = Annotated[float | None, Query(allow_inf_nan=False)]
 
 
-def selection(
+def read_query(
     search: Text = "",
     label: LabelFilter = "",
     person: Text = "",
@@ -37,12 +40,14 @@ def selection(
     value: Text = "",
     sort: Sort = "score",
     unsure: bool = False,
-) -> Selection:
+    pattern: Annotated[int | None, Query(ge=1, le=1000)] = None,
+    p: Number = None,
+) -> ItemQuery:
     """What an address asks for."""
-    return Selection(search, label, person, alarms, threshold, low, high, column, op, value, sort, unsure)
+    return ItemQuery(search, label, person, alarms, threshold, low, high, column, op, value, sort, unsure, pattern, p)
 
 
-SelectionDep = Annotated[Selection, Depends(selection)]
+QueryDep = Annotated[ItemQuery, Depends(read_query)]
 
 
 @router.get("/items")
@@ -50,80 +55,86 @@ def read_items(
     context: ContextDep,
     user: UserDep,
     texts: TextsDep,
-    wanted: SelectionDep,
+    wanted: QueryDep,
     page: Annotated[int, Query(ge=1, le=10**9)] = 1,
-    size: Annotated[int, Query(ge=1, le=100)] = 20,
+    size: Annotated[int, Query(ge=1, le=100)] = N_LINES,
 ) -> ItemsOut:
     """One page of the items that fit."""
-    seen, outcome = context.view_model.view_for(user), context.results.latest()
-    rows = context.items.rows(wanted, seen, outcome)
+    return list_items(context, user, texts, wanted, page, size)
+
+
+def list_items(
+    context: PageContext, user: User, texts: Texts, wanted: ItemQuery, page: int = 1, size: int = N_LINES
+) -> ItemsOut:
+    """One page of the items that fit, as records and as lines of the page."""
+    alarms = context.findings.alarms(user, texts, wanted.threshold)
+    rows = context.items.rows(wanted, alarms.state, alarms.outcome, alarms.pattern_of)
     n_pages = max(1, -(-len(rows) // size))
     page = min(page, n_pages)
-    shown = rows[(page - 1) * size : page * size]
-    reasons = read_reasons(context.view_model.session)
-    ranks = None if outcome is None else context.items.ranks(outcome)
+    shown = [_line(context, alarms, int(row)) for row in rows[(page - 1) * size : page * size]]
+    parts: Any = context.templates.env.get_template("parts.html").module
     return ItemsOut(
-        version=seen.last_event,
+        version=alarms.state.last_event,
         total=len(rows),
         page=page,
         size=size,
         n_pages=n_pages,
         columns=list(context.view_model.items.columns())[:MOST_COLUMNS],
-        people=sorted({vote.who for answered in seen.answers.values() for vote in answered.votes}),
-        items=[_list_item(context, seen, outcome, ranks, int(row), reasons, texts) for row in shown],
+        people=sorted({vote.who for answered in alarms.state.answers.values() for vote in answered.votes}),
+        items=shown,
+        html=parts.alarm_list(shown, texts, wanted.sort == "unlabelled"),
     )
+
+
+def _line(context: PageContext, alarms: Alarms, row: int) -> Alarm:
+    """An item as a line; where nothing else is known of it, with the values that stand out."""
+    alarm = alarms.of(row)
+    if alarm.chips or alarm.kind != "table":
+        return alarm
+    card = context.view_model.card(alarm.item, alarms.state, most=N_CHIPS, texts=alarms.texts)
+    chips = [Chip(f"{each.name} {each.value}", each.words) for each in card.fields if each.stands_out]
+    return replace(alarm, chips=tuple(chips))
+
+
+@router.get("/alarm")
+def read_alarm(
+    context: ContextDep,
+    user: UserDep,
+    texts: TextsDep,
+    id: ItemIdIn,
+    most: Annotated[int, Query(ge=1, le=5000)] = N_SHOWN,
+) -> AlarmOut:
+    """One item of the list beside the nearest ordinary one and the labelled one that it is most like."""
+    view_model, alarms = context.view_model, context.findings.alarms(user, texts)
+    alarm = alarms.of(context.items.row_of[view_model.check(id)])
+    why = find_why(alarms.kept, id)
+    present = [why.like] if why is not None and why.is_alarm and why.like in context.items.row_of else []
+    ordinary = OtherOut(item=present[0], title=view_model.items.title(present[0])) if present else None
+    near = alarm.resembles
+    if near is not None and near.item not in context.items.row_of:
+        near = None
+    changed = tuple(name for each in why.reasons for name in each.columns) if present and why is not None else ()
+    beside = Beside(changed, (*present, *([near.item] if near is not None else [])))
+    shown = view_model.show(user, id, texts, beside, most)
+    return AlarmOut(**dict(shown), alarm=replace(alarm, resembles=near), ordinary=ordinary)
 
 
 @router.get("/items.{form}", response_class=Response, responses=FILES)
-def download_items(context: ContextDep, owner: OwnerDep, wanted: SelectionDep, form: Form) -> Response:
+def download_items(context: ContextDep, owner: OwnerDep, texts: TextsDep, wanted: QueryDep, form: Form) -> Response:
     """All items that fit, with their scores, labels and own columns; harmless to a spreadsheet."""
-    seen, outcome = context.view_model.view_for(owner), context.results.latest()
-    rows = context.items.rows(wanted, seen, outcome)
-    ranks = None if outcome is None else context.items.ranks(outcome)
+    alarms = context.findings.alarms(owner, texts, wanted.threshold)
+    rows = context.items.rows(wanted, alarms.state, alarms.outcome, alarms.pattern_of).tolist()
     columns = context.view_model.items.columns()
     head = ["id", "name", "rank", "score", "probability", "alarm", "label", "who", *columns]
-    ids = context.view_model.session.ids
-    own = list(columns.values())
-    facts = (_facts(context, seen, outcome, ranks, wanted, ids[row], int(row)) for row in rows)
-    body = ([*known, *(column[row] for column in own)] for known, row in zip(facts, rows, strict=True))
+    body = ([*_facts(alarms, row), *(column[row] for column in columns.values())] for row in rows)
     return as_download(f"items.{form}", write_to_bytes(f".{form}", lambda path: write_table(path, head, body)))
 
 
-def _facts(
-    context: Context, seen: SessionState, outcome: Outcome | None, ranks: Any, wanted: Selection, item: str, row: int
-) -> list[Any]:
-    answered = seen.answers.get(item)
-    answer = ["", ""] if answered is None else [str(answered.verdict), "; ".join(vote.who for vote in answered.votes)]
+def _facts(alarms: Alarms, row: int) -> list[Any]:
+    known = alarms.of(row)
+    answered = alarms.state.answers.get(known.item)
+    who = "" if answered is None else "; ".join(vote.who for vote in answered.votes)
     scores: list[Any] = ["", "", "", ""]
-    if outcome is not None:
-        cut = outcome.threshold if wanted.threshold is None else wanted.threshold
-        score = float(outcome.scores[row])
-        scores = [int(ranks[row]), score, float(outcome.probabilities[row]), score > cut]
-    return [item, context.view_model.items.title(item), *scores, *answer]
-
-
-def _list_item(
-    context: Context,
-    seen: SessionState,
-    outcome: Outcome | None,
-    ranks: Any,
-    row: int,
-    reasons: dict[str, Any],
-    texts: Texts,
-) -> ListedOut:
-    item = context.view_model.session.ids[row]
-    card = context.view_model.card(item, seen, most=N_FIELDS, texts=texts)
-    answered = seen.answers.get(item)
-    fields = [field for field in card.fields if field.stands_out]
-    why = reason_fields(find_why(reasons, item), texts, True, context.view_model.items.title)
-    return ListedOut(
-        item=item,
-        title=card.title,
-        kind=card.kind,
-        rank=None if ranks is None else int(ranks[row]),
-        score=None if outcome is None else float(outcome.scores[row]),
-        probability=None if outcome is None else float(outcome.probabilities[row]),
-        verdict=None if answered is None else str(answered.verdict),
-        fields=why or fields,
-        resembles=find_resembled(context.view_model, seen, reasons, item),
-    )
+    if known.rank is not None:
+        scores = [known.rank, known.score, known.probability, known.is_alarm]
+    return [known.item, known.title, *scores, known.verdict or "", who]

@@ -15,9 +15,11 @@ from soel.session.labelling import version_of
 from soel.text import Texts
 from soel.web.dependencies import BaseContextDep, ContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.errors import error_words
+from soel.web.items import ItemQuery
 from soel.web.messages import ColumnChoicesIn
 from soel.web.prepare import CHOICES, Preparation, PreparationOut
 from soel.web.reading import ColumnOut, ReadingOut, describe_columns, describe_reading
+from soel.web.routes.items import list_items
 
 # Raw HTML is shown as text, and an address that could run code stays text. Pictures would let a guideline
 # call other servers.
@@ -47,12 +49,17 @@ def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep
     """One of the pages; what changes on it is fetched from the API."""
     session, path = page.view_model.session, request.url.path
     context: dict[str, Any] = {"user": user, "here": path, "source": session.title, "session": session.config.session}
-    if path in ("/", "/data"):
+    if path in ("/", "/data", "/items"):
         context |= {"pictures": session.folder.has_pictures, "goal": session.config.goal}
     if path == "/":
         text = session.guidelines
         context |= {"guideline_text": text, "guideline_version": version_of(text)}
         context |= {"guideline": render(text or texts("label.no_guideline"))}
+    if path == "/results":
+        context["shown"] = None
+        if page.findings.latest() is not None:
+            wanted = ItemQuery(alarms=True, sort="unlabelled")
+            context |= {"shown": page.findings.view(user, texts), "found": list_items(page, user, texts, wanted)}
     return page.templates.TemplateResponse(request, PAGES[path], context)
 
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from soel.assess.threshold import NEVER
 from soel.errors import UnknownItemError
-from soel.explain.words import name_group, say_common, say_pattern
-from soel.report.reasons import find_why, read_reasons
+from soel.report.reasons import find_why
 from soel.scoring.clips import name_intervals, write_interval_file
 from soel.session.labels import export_labels
 from soel.session.scores import name_items
+from soel.text import Texts
 from soel.types import Interval, Verdict
-from soel.web.cards import Field
-from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
-from soel.web.messages import ItemId
-from soel.web.reason_words import (
-    check_advice_words,
-    find_resembled,
-    promise_words,
-    quality_words,
-    reason_fields,
-    unsure_words,
+from soel.web.dependencies import (
+    REFUSALS,
+    ContextDep,
+    Documented,
+    FindingsDep,
+    OwnerDep,
+    PageContext,
+    TextsDep,
+    UserDep,
+    ViewModelDep,
 )
-from soel.web.results import TYPES, Form, Results, as_download, write_to_bytes
+from soel.web.messages import ItemId
+from soel.web.results import TYPES, Findings, Form, ResultsView, as_download, write_to_bytes
 from soel.web.schemas import (
     ClipOut,
     FramePointOut,
@@ -36,10 +36,9 @@ from soel.web.schemas import (
     ResultsOut,
     RowOut,
     ShareOut,
-    SummaryOut,
 )
 from soel.web.view import ViewModel
-from soel.web.words import advice_words
+from soel.web.words import reason_fields
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
 Cut = Annotated[float | None, Query(allow_inf_nan=False, description="Alarms lie above it; without, the model's own")]
@@ -51,33 +50,44 @@ Id = Annotated[ItemId, Query(description="The item's id")]
 
 
 @router.get("/results")
-def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, texts: TextsDep) -> ResultsOut:
+def read_results(context: ContextDep, user: UserDep, texts: TextsDep) -> ResultsOut:
     """What the last fit says about the pool."""
-    findings = results.findings()
-    seen = view_model.view_for(user, findings.state)
-    state, estimate = findings.state, findings.estimate
-    row_of = {item: row for row, item in enumerate(view_model.session.ids) if item in seen.labels}
+    session, shown = context.view_model.session, context.findings.view(user, texts)
+    seen, share = shown.state, shown.line.share
+    row_of = {item: row for row, item in enumerate(session.ids) if item in seen.labels}
     words = {item: cast(Verdict, seen.answers[item].verdict) for item in seen.labels}
     return ResultsOut(
         version=seen.last_event,
-        share=ShareOut(value=estimate.value, low=estimate.low, high=estimate.high),
-        threshold=findings.outcome.threshold,
-        n_items=view_model.session.folder.n_items,
+        share=ShareOut(value=share.value, low=share.low, high=share.high),
+        threshold=shown.threshold,
+        n_items=shown.line.n_items,
         n_labels=len(seen.labels),
-        fit_is_current=state.fit_is_current,
+        fit_is_current=session.state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
-        advice=list(advice_words(view_model.session.stopping_advice(), texts)),
-        promise=promise_words(view_model.session.config.threshold, texts, can_alarm=findings.outcome.threshold < NEVER),
-        quality=quality_words(view_model.session.quality(), texts),
-        check_advice=check_advice_words(findings, texts),
-        unsure=unsure_words(findings, texts),
+        advice=shown.advice,
+        promise=shown.promise,
+        quality=shown.quality,
+        foreseen=shown.foreseen,
+        unsure=shown.unsure,
+        in_common=shown.in_common,
+        html=_draw_parts(context, shown, texts),
     )
 
 
+def _draw_parts(context: PageContext, shown: ResultsView, texts: Texts) -> dict[str, str]:
+    """What an answer may change, by the id of its place on the page."""
+    parts: Any = context.templates.env.get_template("parts.html").module
+    return {
+        "facts": parts.facts(shown.line, texts),
+        "ticks": parts.ticks(shown.histogram),
+        "common": parts.in_common(shown.in_common, texts, True),
+    }
+
+
 @router.get("/map", response_class=Response, responses=BYTES)
-def read_map(results: ResultsDep, _user: UserDep) -> Response:
+def read_map(findings: FindingsDep, _user: UserDep) -> Response:
     """x, y, score and probability of every item in row order: four blocks of little-endian float32."""
-    return Response(results.arrays(), media_type="application/octet-stream")
+    return Response(findings.arrays(), media_type="application/octet-stream")
 
 
 @router.get("/row")
@@ -89,9 +99,9 @@ def read_row(view_model: ViewModelDep, _user: UserDep, row: Annotated[int, Query
 
 
 @router.get("/scores.{form}", response_class=Response, responses=FILES)
-def download_scores(results: ResultsDep, _owner: OwnerDep, form: Form | Parquet, threshold: Cut = None) -> Response:
+def download_scores(findings: FindingsDep, _owner: OwnerDep, form: Form | Parquet, threshold: Cut = None) -> Response:
     """Scores, ranks and alarms; cells that a spreadsheet would run are made harmless."""
-    return as_download(f"scores.{form}", results.file(f".{form}", threshold))
+    return as_download(f"scores.{form}", findings.file(f".{form}", threshold))
 
 
 @router.get("/labels.{form}", response_class=Response, responses=FILES)
@@ -104,46 +114,26 @@ def download_labels(view_model: ViewModelDep, _owner: OwnerDep, form: Form) -> R
 
 
 @router.get("/reasons")
-def read_item_reasons(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id) -> ReasonsOut:
+def read_item_reasons(context: ContextDep, user: UserDep, texts: TextsDep, id: Id) -> ReasonsOut:
     """Which values raise an item's score, and the labelled item that it is most like, as far as the user may know."""
-    kept = read_reasons(view_model.session)
-    fields = reason_fields(find_why(kept, view_model.check(id)), texts, title=view_model.items.title)
-    return ReasonsOut(fields=fields, resembles=find_resembled(view_model, view_model.view_for(user), kept, id))
-
-
-@router.get("/summary")
-def read_summary(view_model: ViewModelDep, user: UserDep, texts: TextsDep) -> SummaryOut:
-    """What the alarms have in common: columns whose usual values make them ordinary, and patterns of alike ones."""
-    summary = read_reasons(view_model.session)["patterns"]
-    if summary is None or not summary["n_alarms"]:
-        return SummaryOut(words=[], drivers=[], groups=[])
-    drivers = [
-        Field(
-            name=name_group(columns, texts),
-            value="",
-            words=texts("reason.driver", n=n),
-            stands_out=False,
-            strip=None,
-        )
-        for columns, n in summary["groups"][:5]
-    ]
-    labels, title = view_model.view_for(user).labels, view_model.items.title
-    patterns = [say_pattern(pattern, labels, texts, title) for pattern in summary["patterns"]]
-    return SummaryOut(words=say_common(summary, texts), drivers=drivers, groups=patterns)
+    view_model = context.view_model
+    alarms = context.findings.alarms(user, texts)
+    why = find_why(alarms.kept, view_model.check(id))
+    return ReasonsOut(fields=reason_fields(why, texts, view_model.items.title), resembles=alarms.resembled(id))
 
 
 @router.get("/timeline")
 def read_timeline(
-    view_model: ViewModelDep, results: ResultsDep, _user: UserDep, threshold: Cut = None
+    view_model: ViewModelDep, findings: FindingsDep, _user: UserDep, threshold: Cut = None
 ) -> list[ClipOut]:
     """Each clip with the scores of its frames in time, and its events; empty where items are no frames."""
-    names, scores = name_items(view_model.session), results.outcome().scores
+    names, scores = name_items(view_model.session), findings.outcome().scores
     if "clip" not in names:
         return []
     clips: dict[str, list[FramePointOut]] = {}
     for item, clip, second, score in zip(view_model.session.ids, names["clip"], names["second"], scores, strict=True):
         clips.setdefault(clip, []).append(FramePointOut(item=item, second=second, score=float(score)))
-    events = find_events(view_model, results, threshold)
+    events = find_events(view_model, findings, threshold)
     return [
         ClipOut(
             clip=clip,
@@ -156,16 +146,16 @@ def read_timeline(
 
 @router.get("/intervals.csv", response_class=Response, responses=TEXT)
 def download_intervals(
-    view_model: ViewModelDep, results: ResultsDep, _owner: OwnerDep, threshold: Cut = None
+    view_model: ViewModelDep, findings: FindingsDep, _owner: OwnerDep, threshold: Cut = None
 ) -> Response:
     """The events of clips as CSV: start, end and peak."""
-    events = find_events(view_model, results, threshold)
+    events = find_events(view_model, findings, threshold)
     return as_download("intervals.csv", write_to_bytes(".csv", lambda path: write_interval_file(path, events)))
 
 
-def find_events(view_model: ViewModel, results: Results, threshold: float | None) -> tuple[Interval, ...]:
+def find_events(view_model: ViewModel, findings: Findings, threshold: float | None) -> tuple[Interval, ...]:
     """Alarms of frames that follow one another, at a threshold."""
-    outcome = results.outcome()
+    outcome = findings.outcome()
     alarms = outcome.scores > (outcome.threshold if threshold is None else threshold)
     return name_intervals(name_items(view_model.session), outcome.scores, np.asarray(alarms))
 

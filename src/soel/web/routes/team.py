@@ -13,7 +13,7 @@ from soel.session.people import measure_agreement, measure_people
 from soel.text import Texts
 from soel.web.auth import Auth, User
 from soel.web.cards import ItemView
-from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
+from soel.web.dependencies import REFUSALS, ContextDep, OwnerDep, PageContext, TextsDep, UserDep
 from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn
 from soel.web.schemas import (
     DisagreementOut,
@@ -96,12 +96,12 @@ def _sign_ins_out(auth: Auth, owner: User) -> SignInsOut:
     return SignInsOut(signed_in=people, invited=sorted({user.name for user in auth.list_invited()}))
 
 
-def _people(context: Context, owner: User) -> list[str]:
+def _people(context: PageContext, owner: User) -> list[str]:
     """Everybody who is signed in, invited, or has answered."""
     return sorted({owner.name} | context.view_model.names() | context.auth.names())
 
 
-def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
+def _team_out(context: PageContext, user: User, texts: Texts) -> TeamOut:
     view_model = context.view_model
     items = view_model.items
     whole = view_model.session.state

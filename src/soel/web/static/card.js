@@ -23,6 +23,10 @@ export function strip(shape, name) {
     picture.append(draw("rect", { x: at * width + 0.5, y: HEIGHT - tall, width: width - 1, height: tall }));
   });
   picture.append(draw("line", { class: "base", x1: 0, x2: WIDTH, y1: HEIGHT - 0.5, y2: HEIGHT - 0.5 }));
+  if (shape.usual !== null) {
+    const x = shape.usual * WIDTH;
+    picture.append(draw("line", { class: "usual", x1: x, x2: x, y1: 3, y2: HEIGHT }));
+  }
   if (shape.mark !== null) {
     const x = Math.min(WIDTH - 2, Math.max(2, shape.mark * WIDTH));
     picture.append(draw("line", { class: "mark", x1: x, x2: x, y1: 3, y2: HEIGHT }));
@@ -104,18 +108,42 @@ let marks = null; // drawn on it
 // A key that zooms the picture on the page or chooses how to draw on it; says whether it was one.
 export const pictureKey = (key) => zoom !== null && (zoom.key(key) || marks.key(key));
 
-function media(item) {
-  zoom = new Zoom(item.item, t("card.picture", { title: item.title }), item.has_map);
+function media(item, mapped) {
+  zoom = new Zoom(item.item, t("card.picture", { title: item.title }), item.has_map, mapped);
   marks = new Marks(zoom, item.marks);
   const near = item.neighbours.map(({ item, title, verdict }) => ({ item, caption: t(`said.${verdict}`), kind: verdict, words: t("card.labelled", { title, verdict: t(`said.${verdict}`) }) }));
   const alike = make("div", { class: "alike" }, ...thumbs(t("card.alike"), near));
   return [make("div", { class: "look" }, zoom.frame, make("div", { class: "picture-tools" }, zoom.tools, marks.tools), alike), ...thumbs(t("card.seconds"), item.frames.map(frameEntry))];
 }
 
-export function body(item) {
-  if (item.kind !== "table") return media(item);
+// mapped: whether unusual places are drawn from the beginning
+export function body(item, mapped = false) {
+  if (item.kind !== "table") return media(item, mapped);
   [zoom, marks] = [null, null];
   return row(item);
+}
+
+// A row beside the ordinary one nearest to it and the labelled one that it is most like; what would have to change first.
+// onMore(): all values of a wide row are wanted
+export function compared({ fields, n_fields: total, ordinary, alarm: { resembles } }, onMore) {
+  [zoom, marks] = [null, null];
+  const others = [...(ordinary ? [[t("alarms.ordinary"), ordinary]] : []), ...(resembles ? [[t(`verdict.${resembles.verdict}`), resembles]] : [])];
+  const head = (words, more = []) => make("th", { scope: "col" }, words, ...more);
+  const named = others.map(([words, { item, title }]) => head(words, [make("br"), make("a", { href: `/?${new URLSearchParams({ item })}` }, apart(title))]));
+  const line = (field) => make(
+    "tr",
+    { class: field.changed ? "changed" : field.stands_out ? "out" : "" },
+    make("th", { scope: "row" }, apart(field.name)),
+    make("td", { class: "own", title: field.words }, apart(field.value)),
+    ...field.others.map((value) => make("td", {}, apart(value))),
+    make("td", { class: "strip-cell" }, ...(field.strip ? [strip(field.strip, field.name)] : [])),
+  );
+  const group = (title, rows) => (rows.length ? [make("tbody", {}, make("tr", {}, make("th", { class: "group-title", colspan: 3 + others.length, scope: "rowgroup" }, title)), ...rows.map(line))] : []);
+  const [changed, rest] = [fields.filter((field) => field.changed), fields.filter((field) => !field.changed)];
+  const top = make("thead", {}, make("tr", {}, head(t("alarms.column")), head(t("alarms.this")), ...named, head(t("alarms.spread"))));
+  const table = make("table", { class: "compared" }, top, ...group(t("alarms.changed"), changed), ...group(t("alarms.others"), rest));
+  const all = total > fields.length ? [make("p", { class: "buttons" }, make("button", { type: "button", onclick: onMore }, t("card.more", { n: total })))] : [];
+  return [make("div", { class: "scroll" }, table), ...all];
 }
 
 export function summary(item) {

@@ -1,11 +1,11 @@
 // All items, to search, filter, sort and answer; what is shown stands in the address, so that every view has a link.
 
 import { find, make, tell } from "./dom.js";
-import { ItemList } from "./list.js";
+import { Inbox } from "./inbox.js";
 import { t } from "./text.js";
 
 const form = find("filter");
-const list = new ItemList(find("top"), (page) => go({ ...chosen(), page }));
+const list = new Inbox((page) => go({ ...chosen(), page }));
 
 // What the form says, without what says nothing.
 function chosen() {
@@ -38,7 +38,6 @@ async function show(query) {
     find("column-filter").hidden = found.columns.length === 0;
     fill(query);
     find("total").textContent = t("items.total", { n: found.total });
-    find("none").hidden = found.total > 0;
     const { page, ...selection } = query;
     for (const link of document.querySelectorAll("[data-form]")) link.href = `/api/items.${link.dataset.form}?${new URLSearchParams(selection)}`;
   } catch (error) {
@@ -58,4 +57,4 @@ form.addEventListener("submit", (event) => {
   go(chosen());
 });
 window.addEventListener("popstate", () => (form.reset(), show(fromAddress())));
-show(fromAddress());
+show(fromAddress()).then(() => list.offerMaps()).catch(tell);

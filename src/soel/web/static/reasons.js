@@ -1,9 +1,8 @@
-// Why: which values raise an item's score, and what the alarms have in common. It comes after the item, and may be missing.
+// Why: which values raise an item's score. It comes after the item, and may be missing.
 
 import { get } from "./api.js";
 import { fieldList } from "./card.js";
 import { find, itemLink, make } from "./dom.js";
-import { again } from "./sync.js";
 import { t } from "./text.js";
 
 // The labelled item that this one is most like, if there is one.
@@ -25,12 +24,4 @@ export async function showReasons(id, isCurrent) {
   } catch {
     // an item can be labelled without it
   }
-}
-
-export async function showSummary() {
-  const { words, drivers, groups } = await again(() => get("/api/summary"));
-  find("summary-panel").hidden = !words.length;
-  find("summary").replaceChildren(...words.map((each) => make("li", {}, each)));
-  find("drivers").replaceChildren(fieldList(drivers));
-  find("groups").replaceChildren(...groups.map((each) => make("li", {}, each)));
 }

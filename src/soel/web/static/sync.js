@@ -92,6 +92,12 @@ export async function read(place, path, parameters = {}) {
   }
 }
 
+// Whether what the server knew at this event holds all that this window has stored.
+export async function isNewest(version) {
+  await restored;
+  return version >= stored;
+}
+
 // Tries again while the server is away; only for what may come twice.
 export async function again(task, onTrouble = retrying) {
   await restored;
@@ -112,8 +118,8 @@ export async function again(task, onTrouble = retrying) {
 const given = () => JSON.parse(sessionStorage.getItem("given") ?? "[]");
 export const isGivenHere = (event) => given().includes(event);
 
-function remember({ path, body }, reply) {
-  if (path === "/api/answers" && body.tab && reply.about.event) {
+function remember({ path }, reply) {
+  if (path === "/api/answers" && reply.about.event) {
     sessionStorage.setItem("given", JSON.stringify([...given(), reply.about.event].slice(-100)));
   }
 }

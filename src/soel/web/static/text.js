@@ -22,8 +22,5 @@ export function percent(share) {
   return value >= 1 || value <= 0 ? `${Math.round(value)} %` : `${figures(value, 2)} %`;
 }
 
-// A chance is never certain.
-export function likely(share) {
-  if (share > 0.99 || share < 0.01) return t("results.surely", { share: t(share > 0.99 ? "percent.above" : "percent.below") });
-  return t("results.likely", { share: `${Math.round(100 * share)} %` });
-}
+// As `soel.text.Texts.chance` has it: a chance is never certain.
+export const chance = (share) => (share > 0.99 ? "> 99 %" : share < 0.01 ? "< 1 %" : percent(share));

@@ -10,9 +10,9 @@ const PAN = 60; // pixels for an arrow key
 const CLICK = 2.5; // a click on the whole picture goes this far
 
 export class Zoom {
-  // item: its id; words: what the picture is; hasMap: whether unusual places are known
-  constructor(item, words, hasMap = false) {
-    [this.item, this.hasMap, this.mapped] = [item, hasMap, false];
+  // item: its id; words: what the picture is; hasMap: whether unusual places are known; mapped: and drawn at once
+  constructor(item, words, hasMap = false, mapped = false) {
+    [this.item, this.hasMap, this.mapped] = [item, hasMap, mapped];
     this.layers = []; // what lies over the picture and moves with it
     this.onPlace = () => {}; // called when the picture has moved, or is another one
     this.image = make("img", { class: "picture", draggable: "false", onload: () => this.#say(t("zoom.map_key")) });
@@ -21,7 +21,7 @@ export class Zoom {
     const tool = (text, name, key) => make("button", { type: "button", "aria-label": name, "aria-keyshortcuts": key, onclick: () => this.key(key) }, text);
     this.tools = make("div", { class: "zoom-tools", role: "group", "aria-label": t("zoom.tools") }, tool("+", t("zoom.in"), "+"), tool("−", t("zoom.out"), "-"), tool(t("zoom.fit"), t("zoom.fit_picture"), "0"));
     this.mapTool = tool(t("zoom.map"), t("zoom.map_picture"), "m");
-    this.mapTool.setAttribute("aria-pressed", "false");
+    this.mapTool.setAttribute("aria-pressed", String(mapped));
     this.mapWords = make("p", { class: "map-words", role: "status" });
     if (hasMap) this.tools.append(this.mapTool, this.mapWords);
     this.words = words;

@@ -12,25 +12,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from soel.report.view import Strip
 from soel.tables.column import Values, readable_time
 from soel.text import ENGLISH, Texts
 from soel.types import Floats
 
-N_BARS, FEW = 24, 12
+FEW = 12
+NOTHING = object()  # in place of a value, which may be missing itself
 Z_HALF, Z_MOST = 0.6745, 1.6449  # where half, and nine tenths, of a normal distribution end
 PER_IQR = 1.349  # the interquartile range of a normal distribution with spread 1
 N_CATEGORIES = 8
 REMARKABLE = 0.975  # a share of the rows worth mentioning, though the value is within the usual spread
-
-
-@dataclass(frozen=True)
-class Strip:
-    """Where a value sits among the normal rows. bars: heights in [0, 1]. mark: the value's place in [0, 1]."""
-
-    bars: tuple[float, ...]
-    mark: float | None
-    low: str
-    high: str
 
 
 class Measure(Protocol):
@@ -48,8 +40,8 @@ class Measure(Protocol):
     def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
         """How it compares."""
 
-    def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
-        """Where it sits."""
+    def strip(self, value: Any, t: Texts = ENGLISH, usual: Any = NOTHING) -> Strip | None:
+        """Where it sits, and the usual one where there is one."""
 
 
 def measure(column: Values, unit: str = "") -> Measure:
@@ -58,11 +50,11 @@ def measure(column: Values, unit: str = "") -> Measure:
         return Times(measure(_seconds(column)))
     if column.dtype == object:
         return Categories(Counter(column.tolist()), len(column))
-    return Numbers(np.sort(column[~np.isnan(column)]), float(np.isnan(column).mean()), unit)
+    return NumberMeasure(np.sort(column[~np.isnan(column)]), float(np.isnan(column).mean()), unit)
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberMeasure:
     """Numbers, sorted, and the share of rows that lack one. unit: what people write behind them."""
 
     values: Floats
@@ -132,19 +124,9 @@ class Numbers:
         end = "upper_end" if below >= REMARKABLE else "lower_end" if above >= REMARKABLE else ""
         return t(f"column.{end}", typical=typical) if end else typical
 
-    def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
+    def strip(self, value: Any, t: Texts = ENGLISH, usual: Any = NOTHING) -> Strip | None:
         """A histogram over the usual range, widened so that the value is on it."""
-        if not len(self.values):
-            return None
-        low, high = (float(v) for v in np.quantile(self.values, (0.005, 0.995)))
-        if not np.isnan(value):
-            low, high = min(low, float(value)), max(high, float(value))
-        if (high - low) / N_BARS <= np.spacing(max(abs(low), abs(high))):  # bars could not be told apart
-            low, high = low - 0.5, high + 0.5
-        heights = np.histogram(np.clip(self.values, low, high), N_BARS, (low, high))[0]
-        bars = np.sqrt(heights / heights.max())  # the root keeps thin tails visible
-        mark = None if np.isnan(value) else round((float(value) - low) / (high - low), 4)
-        return Strip(tuple(round(float(b), 3) for b in bars), mark, t.number(low, 3), t.number(high, 3))
+        return Strip.of(self.values, value, np.nan if usual is NOTHING else usual, t)
 
 
 @dataclass(frozen=True)
@@ -169,9 +151,9 @@ class Times:
         """Only what is rare is said."""
         return t("column.time_out") if stands_out else ""
 
-    def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
+    def strip(self, value: Any, t: Texts = ENGLISH, usual: Any = NOTHING) -> Strip | None:
         """Where it sits."""
-        strip = self.seconds.strip(_seconds(value), t)
+        strip = self.seconds.strip(_seconds(value), t, usual if usual is NOTHING else _seconds(usual))
         if strip is None:
             return None
         return replace(strip, low=t("column.earlier"), high=t("column.later"))
@@ -217,14 +199,15 @@ class Categories:
             return t("column.in", share=t.percent(share))
         return t("column.in_typical", share=t.percent(share), value=str(often))
 
-    def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
+    def strip(self, value: Any, t: Texts = ENGLISH, usual: Any = NOTHING) -> Strip | None:
         """One bar per frequent category; no mark for one that is not among them."""
         kept = sorted(self.counts, key=lambda c: (-self.counts[c], str(c)))[:N_CATEGORIES]
         if value not in kept:
             kept = [*kept[: N_CATEGORIES - 1], value]
         highest = max((self.counts.get(c, 0) for c in kept), default=0) or 1
         bars = tuple(round((self.counts.get(c, 0) / highest) ** 0.5, 3) for c in kept)
-        return Strip(bars, (kept.index(value) + 0.5) / len(kept), t("column.frequent"), t("column.rare"))
+        mark, other = ((kept.index(c) + 0.5) / len(kept) if c in kept else None for c in (value, usual))
+        return Strip(bars, mark, t("column.frequent"), t("column.rare"), other)
 
 
 def _rarity(share: float, n_rows: int) -> float:
