@@ -16,7 +16,7 @@ from soel.detect.incontext.samples import MOST_GROUPS, keys
 from soel.detect.incontext.weights import VERSION, trained_network
 from soel.detect.remember import remember
 from soel.numeric import single_threaded_blas
-from soel.types import UNLABELLED, Booleans, Floats, Labels
+from soel.types import UNLABELLED, Booleans, Floats, Labels, Rows
 
 BLOCK_ROWS = 1000
 FEWEST_FREE = 10  # unlabelled rows from which the unit of scores can be told
@@ -177,10 +177,7 @@ class EncodedContext:
             values.append(np.empty((len(x), *context.shape[1:]), np.float64))
             values[-1][is_own] = known[at[is_own]]
         for start in range(0, len(others), BLOCK_ROWS):
-            rows = others[start : start + BLOCK_ROWS]
-            each = [self._read(number, predictors, of, x[rows]) for number in range(len(self.views))]
-            for found, said in zip(values, zip(*each, strict=True), strict=True):
-                found[rows] = self.mean(said)
+            self._fill(values, others[start : start + BLOCK_ROWS], predictors, of, x)
         return values
 
     def changed_logits(self, predictors: Sequence[Predictor], x: Floats, sources: Floats) -> list[Floats]:
@@ -192,27 +189,27 @@ class EncodedContext:
             same = self.find(sources[rows])
             n_left = n_sample - same[:, :, :n_sample].sum(axis=(1, 2)).max(initial=0)
             apart = (sources[rows], same) if same.any() and n_left else (None, None)
-            each = [
-                self._read(number, predictors, LabelledView.logits, x[rows], *apart)
-                for number in range(len(self.views))
-            ]
-            for found, said in zip(values, zip(*each, strict=True), strict=True):
-                found[rows] = self.mean(said)
+            self._fill(values, np.arange(len(x))[rows], predictors, LabelledView.logits, x, *apart)
         return values
 
-    def _read(
+    def _fill(
         self,
-        number: int,
+        values: Sequence[Floats],
+        rows: Rows,
         predictors: Sequence[Predictor],
         of: Part,
         x: Floats,
         sources: Floats | None = None,
         same: Booleans | None = None,
-    ) -> list[Floats]:
-        """What each predictor says by one view."""
-        described = self.views[number].describe(x, sources, same)
-        views = [predictor.views[number] for predictor in predictors]
-        return [of(view, view.read(described)) for view in views]
+    ) -> None:
+        """Put what each predictor says of these rows of x into its values; sources and same: of these rows."""
+        each = []
+        for number, view in enumerate(self.views):
+            described = view.describe(x[rows], sources, same)
+            labelled = [predictor.views[number] for predictor in predictors]
+            each.append([of(view, view.read(described)) for view in labelled])
+        for found, said in zip(values, zip(*each, strict=True), strict=True):
+            found[rows] = self.mean(said)
 
     def find(self, sources: Floats) -> np.ndarray:
         """Where (n, s, m) in the context rows (n, s, d) are.
