@@ -137,6 +137,17 @@ def test_what_takes_too_long_is_told_so(client: TestClient, desk: Desk) -> None:
     assert score(client, ROWS.to_dict("records")).status_code == 503
 
 
+def test_a_score_that_is_no_number_is_told_with_its_row(
+    client: TestClient, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def overflow(*_: Any) -> Any:
+        return np.array([0.0, np.inf])
+
+    monkeypatch.setattr(desk.batches, "score", overflow)
+    answer = score(client, ROWS.head(2).to_dict("records"))
+    assert (answer.status_code, "row 1 is inf" in answer.text) == (422, True)
+
+
 def test_nobody_is_answered_without_the_token_but_for_their_health(ask: Callable[..., TestClient]) -> None:
     stranger = ask("another token")
     paths = ("/v1/model", "/metrics", "/openapi.json", "/v2", "/v2/models/soel", "/nowhere")
@@ -177,3 +188,38 @@ def test_the_description_names_every_path(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     assert {"/v1/score", "/v1/model", "/v1/feedback", "/health/live", "/health/ready", "/metrics"} <= set(paths)
     assert set(paths["/v1/score"]["post"]["requestBody"]["content"]) == {"application/json", "text/csv", STREAM}
+
+
+GOOD = [
+    {"name": "width", "shape": [1], "datatype": "FP64", "data": [1.0]},
+    {"name": "height", "shape": [1, 1], "datatype": "FP32", "data": [[1.0]]},
+    {"name": "shop", "shape": [1], "datatype": "BYTES", "data": ["north"]},
+]
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        {},
+        {"inputs": 3},
+        {"inputs": []},
+        {"inputs": [{**GOOD[0], "shape": [2]}]},
+        {"inputs": [{**GOOD[0], "shape": [-1]}]},
+        {"inputs": [{**GOOD[0], "shape": ["a"]}]},
+        {"inputs": [{**GOOD[0], "datatype": "COMPLEX"}]},
+        {"inputs": [{**GOOD[0], "data": ["wide"]}]},
+        {"inputs": [{**GOOD[0], "parameters": {"binary_data_size": 9}}]},
+        {"inputs": GOOD[:2]},
+        {"inputs": [{"name": "all", "shape": [1, 2], "datatype": "FP64", "data": [1, 2]}, GOOD[0]]},
+        {"inputs": GOOD, "outputs": ["score"]},
+        {"inputs": GOOD, "outputs": [{"name": "nothing"}]},
+    ],
+)
+def test_tensors_that_cannot_be_used_are_refused(client: TestClient, request_of: Any) -> None:
+    path = "/v2/models/soel/infer"
+    assert client.post(path, json={"inputs": GOOD}).status_code == 200
+    answer = client.post(path, json=request_of)
+    assert answer.status_code == 422, answer.text
+    assert (
+        client.post(path, json={"inputs": GOOD}, headers={"inference-header-content-length": "-1"}).status_code == 422
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from soel.errors import DataError
+from soel.files import parse_json
 from soel.tables.open import open_arrow
 from soel.tables.raw_table import RawTable, from_objects, raw_from_arrow
 from soel.tables.read_options import UPLOADED
@@ -53,8 +55,8 @@ def check_rows(n_rows: int) -> None:
 def parse_object(body: bytes) -> dict[str, Any]:
     """A JSON object."""
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(body)
+    except ValueError as error:
         raise DataError(f"The request is not JSON ({error}). Send an object.") from error
     if not isinstance(document, dict):
         raise DataError(f"The request is a {type(document).__name__}. Send an object.")
@@ -123,8 +125,17 @@ def write_rows(columns: Mapping[str, Any], **beside: Any) -> bytes:
     return json.dumps({**beside, "rows": rows}, ensure_ascii=False).encode()
 
 
-def read_tensors(body: bytes, header: str | None) -> tuple[dict[str, Any], RawTable]:
-    """A request of the Open Inference Protocol and its rows: a tensor a column, or one tensor (n, d) of all.
+@dataclass(frozen=True)
+class TensorRequest:
+    """What a request of the Open Inference Protocol asks for. outputs: by name; none for all. number: its id."""
+
+    rows: RawTable
+    outputs: Sequence[str]
+    number: str | None
+
+
+def read_tensors(body: bytes, header: str | None) -> TensorRequest:
+    """A request whose rows are a tensor a column, or one tensor (n, d) of all.
 
     header: how many bytes of the body are JSON, where tensors follow as bytes.
     """
@@ -136,7 +147,8 @@ def read_tensors(body: bytes, header: str | None) -> tuple[dict[str, Any], RawTa
             values = tensor.get("data") if size is None else rest[: int(size)]
             rest = rest if size is None else rest[int(size) :]
             arrays[str(tensor["name"])] = _as_array(tensor["datatype"], tensor["shape"], values)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        outputs = [str(output["name"]) for output in request.get("outputs") or ()]
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(
@@ -153,7 +165,11 @@ def read_tensors(body: bytes, header: str | None) -> tuple[dict[str, Any], RawTa
         columns = {f"x{at}": wide[0][:, at].tolist() for at in range(wide[0].shape[1])}
     else:
         columns = {name: array.reshape(-1).tolist() for name, array in arrays.items()}
-    return request, RawTable({name: from_objects(name, column) for name, column in columns.items()}, not wide)
+    unknown = [name for name in outputs if name not in OUTPUTS]
+    if unknown:
+        raise DataError(f"There is no output {unknown[0]!r}. Ask for some of {', '.join(OUTPUTS)}.")
+    rows = RawTable({name: from_objects(name, column) for name, column in columns.items()}, not wide)
+    return TensorRequest(rows, outputs or list(OUTPUTS), str(request["id"]) if "id" in request else None)
 
 
 def _as_array(datatype: str, shape: Sequence[int], values: Any) -> np.ndarray:
@@ -181,20 +197,11 @@ def _unpack(values: bytes) -> np.ndarray:
     return np.array(texts, object)
 
 
-def write_tensors(request: Mapping[str, Any], version: str, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer of the Open Inference Protocol, with the outputs that were asked for, or all."""
-    asked = [str(output.get("name")) for output in request.get("outputs") or ()] or list(columns)
-    unknown = [name for name in asked if name not in columns]
-    if unknown:
-        raise DataError(f"There is no output {unknown[0]!r}. Ask for some of {', '.join(columns)}.")
-    outputs = [
-        {
-            "name": name,
-            "shape": [len(columns["id"])],
-            "datatype": OUTPUTS[name],
-            "data": np.asarray(columns[name]).tolist(),
-        }
-        for name in asked
-    ]
+def write_tensors(request: TensorRequest, version: str, columns: Mapping[str, Any]) -> bytes:
+    """The answer of the Open Inference Protocol."""
+    outputs = []
+    for name in request.outputs:
+        values = np.asarray(columns[name])
+        outputs.append({"name": name, "shape": [len(values)], "datatype": OUTPUTS[name], "data": values.tolist()})
     answer = {"model_name": "soel", "model_version": version, "outputs": outputs}
-    return answer | ({"id": str(request["id"])} if "id" in request else {})
+    return json.dumps(answer | ({} if request.number is None else {"id": request.number})).encode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
@@ -75,7 +75,11 @@ class Desk:
         batch = served.read(read()) if size <= SMALL else await run_in_threadpool(lambda: served.read(read()))
         if why and self.explain is None:
             raise DataError("Reasons need the rows that the model learnt from; serve the session, not its model alone.")
-        verdicts = served.judge(await self.batches.score(served, batch.features))
+        scores = await self.batches.score(served, batch.features)
+        if not np.isfinite(scores).all():
+            row = int(np.flatnonzero(~np.isfinite(scores))[0])
+            raise DataError(f"The score of row {row} is {scores[row]}. Look at its values, and at what the pool holds.")
+        verdicts = served.judge(scores)
         self.meters.note(served, batch, verdicts)
         columns: dict[str, Any] = {"id": batch.ids, **verdicts}
         if self.keep is not None and verdicts["alarm"].any():
@@ -186,15 +190,10 @@ def _add_protocol(app: FastAPI, desk: Desk) -> None:
 
     async def infer(request: Request) -> Response:
         """Scores of rows that come as tensors."""
-        body, given = await request.body(), dict[str, Any]()
-
-        def read() -> RawTable:
-            asked, raw = bodies.read_tensors(body, request.headers.get("inference-header-content-length"))
-            given.update(asked)
-            return raw
-
-        served, columns = await desk.score(read, len(body), why=False)
-        return Response(json.dumps(bodies.write_tensors(given, served.version, columns)), media_type=bodies.JSON)
+        body = await request.body()
+        asked = bodies.read_tensors(body, request.headers.get("inference-header-content-length"))
+        served, columns = await desk.score(lambda: asked.rows, len(body), why=False)
+        return Response(bodies.write_tensors(asked, served.version, columns), media_type=bodies.JSON)
 
     for path in (V2, f"{V2}/versions/{{version}}"):
         app.get(path, responses=REFUSALS, include_in_schema=path == V2)(describe)
