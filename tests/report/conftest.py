@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from soel.report.facts import AnsweredItem, ItemMap, MethodResult, ReportFacts, Setup
-from soel.report.view import Alarm, Chip, FactLine, Histogram, InCommon, Resembled, Strip
+from soel.report.view import AlarmLine, Chip, FactLine, Histogram, InCommon, Resembled, Strip
 from soel.types import Estimate
 
 MakeFacts = Callable[..., ReportFacts]
@@ -32,7 +32,8 @@ def make_facts(drawn: ItemMap | None = None, word: str = "{}", **changes: Any) -
     shape = Strip((0.5, 1.0, 0.0), 0.9, "0", "12", 0.2)
     chip = Chip(word.format("heat 12.5 ↑ 3"), word.format("heat 12.5, usually 3"), shape)
     first, last = str(drawn.names[0]), str(drawn.names[-1])
-    alarm = Alarm(
+    like = Resembled(last, last, "anomaly")
+    alarm = AlarmLine(
         last, last, "table", 1, 10.0, 0.8, 0.01, True, None, (chip,), word.format("short"), word.format("whole")
     )
     share = Estimate(0.0905, 0.05, 0.15, "cover", {"effective_labels": 9.31})
@@ -45,7 +46,10 @@ def make_facts(drawn: ItemMap | None = None, word: str = "{}", **changes: Any) -
         "map": drawn,
         "history": [[3.0, 3.2], [2.0, 2.4], [1.5, 1.7]],
         "queries": [AnsweredItem(first, "normal", 0.1, odds=0.01), AnsweredItem(last, "anomaly", 9.9, round=2)],
-        "alarms": [alarm, Alarm(first, first, "table", 2, 1.0, 0.1, 0.5, resembles=Resembled(last, last, "anomaly"))],
+        "alarms": [
+            alarm,
+            AlarmLine(first, first, "table", 2, 1.0, 0.1, 0.5, resembles=like),
+        ],
         "in_common": InCommon((word.format("Looked at 36."),), (word.format("heat"),), (word.format("heat: 5"),)),
         "promises": [word.format("The top 9 %.")],
         "comparison": [MethodResult(word.format("forest"), 0.9, 0.5)],

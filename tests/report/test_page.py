@@ -14,7 +14,7 @@ import pytest
 
 from soel.report.facts import ReportFacts
 from soel.report.page import Curve, read_asset, render, write_report
-from soel.report.view import Alarm, InCommon, Picture
+from soel.report.view import AlarmLine, InCommon, Picture
 from soel.text import ENGLISH
 from tests.report.conftest import make_map
 
@@ -104,7 +104,7 @@ def test_an_alarm_has_chips_with_the_column_that_they_are_about(facts: ReportFac
 @pytest.mark.parametrize("has_maps", [True, False])
 def test_pictures_have_a_legend_only_where_places_are_drawn(make_facts: MakeFacts, has_maps: bool) -> None:
     pictures = {"a.png": Picture(b"\x89PNG rest", "image/png")}
-    shown = [Alarm("a.png", "a.png", "image", 1, 1.0, 0.5, 0.1)]
+    shown = [AlarmLine("a.png", "a.png", "image", 1, 1.0, 0.5, 0.1)]
     reader = read(make_facts(alarms=shown, pictures=pictures, has_maps=has_maps))
     assert (ENGLISH("zoom.map_key") in reader.text) is has_maps
     assert any(str(attrs.get("src")).startswith("data:image/png") for attrs in reader.named("img"))

@@ -19,7 +19,7 @@ from soel.web.app import create_app
 from soel.web.auth import Auth, User
 from soel.web.launch import view_of
 from soel.web.security import Site
-from soel.web.view import ViewModel
+from soel.web.view_model import ViewModel
 from tests.session.fake_learner import use_fake_learner
 from tests.web.browser import ARGUMENTS, find_chromium
 from tests.web.sample_data import write_pumps

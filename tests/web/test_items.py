@@ -16,7 +16,7 @@ from soel.session.labels import read_labels
 from soel.tables.frame import Frame
 from soel.tables.rows import read_rows
 from soel.web.cards import TableView
-from soel.web.items import ItemList, ItemQuery
+from soel.web.item_list import ItemList, ItemQuery
 from tests.web.conftest import BUDGET, N_ITEMS, Page
 
 N_MANY, PATIENCE = 100_000, 0.1  # seconds

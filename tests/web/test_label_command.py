@@ -29,7 +29,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 from soel.session import create
 from soel.web.app import create_app
-from soel.web.view import ViewModel
+from soel.web.view_model import ViewModel
 from soel.web.auth import Auth, User
 from soel.web.security import Site
 from soel.web.launch import view_of

@@ -15,7 +15,7 @@ from soel.session.request import Creation
 from soel.web import view
 from soel.web.auth import FILE, Auth, User
 from soel.web.launch import open_auth
-from soel.web.view import SECONDS, Storage
+from soel.web.view_model import SECONDS, Storage
 from tests.web.conftest import Page
 
 FULL = "events.sqlite cannot be written: the disk is full. Free some space and try again."

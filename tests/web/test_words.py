@@ -7,7 +7,7 @@ from soel.session.people import Agreement
 from soel.session.stopping import HeldBack, StoppingAdvice
 from soel.session.why import Why
 from soel.text import ENGLISH, texts_in
-from soel.web.words import advice_words, agreement_words, reason_fields, why_words
+from soel.web.sentences import advice_words, agreement_words, reason_fields, why_words
 
 WHY = Why("a", 1, 2.0, 0.95, 0.1, "b", 3.0, 0.97, 12, 0.12)
 

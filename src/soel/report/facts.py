@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from soel.report.view import Alarm, FactLine, Histogram, InCommon, Picture
+from soel.report.view import AlarmLine, FactLine, Histogram, InCommon, Picture
 from soel.types import Floats, Interval, Labels, Rows
 
 MOST_POINTS = 20_000
@@ -87,7 +87,7 @@ class ReportFacts:
     line: FactLine
     histogram: Histogram
     map: ItemMap
-    alarms: Sequence[Alarm] = ()
+    alarms: Sequence[AlarmLine] = ()
     in_common: InCommon = field(default_factory=InCommon)
     events: Sequence[Interval] = ()
     promises: Sequence[str] = ()

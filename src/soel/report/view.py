@@ -86,7 +86,7 @@ class Resembled:
 
 
 @dataclass(frozen=True)
-class Alarm:
+class AlarmLine:
     """An item in a list: one line of it. rank, score, probability, p_value: None before a fit.
 
     verdict: what is said of it, as far as the reader may know. why: a sentence beside the chips; details: with all
@@ -127,7 +127,7 @@ class Alarms:
     kind: ItemKind = "table"
     threshold: float | None = None
 
-    def of(self, row: int) -> Alarm:
+    def of(self, row: int) -> AlarmLine:
         """The item of a row."""
         item, outcome, why = self.ids[row], self.outcome, find_why(self.kept, self.ids[row])
         known: dict[str, Any] = {}
@@ -137,7 +137,7 @@ class Alarms:
             known = {"rank": int(self.ranks[row]), "score": score, "probability": chance, "is_alarm": score > cut}
             known["p_value"] = float(self._p_values[row])
         answered = self.state.answers.get(item)
-        return Alarm(
+        return AlarmLine(
             item,
             self.title(item),
             self.kind,

@@ -23,7 +23,7 @@ from soel.serve.meters import CONTENT_TYPE, Meters
 from soel.serve.micro_batch import BusyError, LateError, MicroBatches
 from soel.serve.served import Batch, ServedModel, Verdicts
 from soel.tables.raw_table import RawTable
-from soel.web.errors import STATUS as ERROR_STATUS
+from soel.web.faults import STATUS as ERROR_STATUS
 
 SMALL = 16_384  # bytes of a body that is read at once; a larger one is read beside the requests of others
 STATUS = ((bodies.TooManyRowsError, 413), (BusyError, 429), (LateError, 503), (StorageError, 507), *ERROR_STATUS)

@@ -17,15 +17,15 @@ from starlette.templating import Jinja2Templates
 from soel.text import LANGUAGES
 from soel.web.auth import Auth
 from soel.web.dependencies import BaseContext, PageContext
-from soel.web.errors import add_handlers
+from soel.web.faults import add_handlers
+from soel.web.findings import Findings
 from soel.web.insight import Insight
-from soel.web.items import ItemList
+from soel.web.item_list import ItemList
 from soel.web.prepare import Preparation
-from soel.web.results import Findings
 from soel.web.routes import data, items, label, pages, results, sign_in, team
 from soel.web.security import SecurityMiddleware, Site
-from soel.web.view import ViewModel
-from soel.web.words import texts_for
+from soel.web.sentences import texts_for
+from soel.web.view_model import ViewModel
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
 

@@ -40,14 +40,14 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """What a row is compared with. changed: columns that come first. items: others, whose values are shown too."""
 
     changed: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
 
 
-ALONE = Beside()
+ALONE = Comparison()
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class ItemView:
         search: str = "",
         most: int = N_SHOWN,
         texts: Texts = ENGLISH,
-        beside: Beside = ALONE,
+        beside: Comparison = ALONE,
     ) -> Card:
         """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal).
 
@@ -170,7 +170,7 @@ class TableView(ItemView):
         search: str = "",
         most: int = N_SHOWN,
         texts: Texts = ENGLISH,
-        beside: Beside = ALONE,
+        beside: Comparison = ALONE,
     ) -> Card:
         """The row's values, the most unusual first; among the usual ones the table's own order holds.
 
@@ -286,7 +286,7 @@ class MediaView(ItemView):
         search: str = "",
         most: int = N_SHOWN,
         texts: Texts = ENGLISH,
-        beside: Beside = ALONE,
+        beside: Comparison = ALONE,
     ) -> Card:
         """The picture's name, and the labelled pictures that look most like it."""
         others = [other for other in labels if other != item]

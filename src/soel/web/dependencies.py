@@ -12,13 +12,13 @@ from starlette.templating import Jinja2Templates
 from soel.errors import SoelError
 from soel.text import Texts
 from soel.web.auth import Auth, User
+from soel.web.findings import Findings
 from soel.web.insight import Insight
-from soel.web.items import ItemList
-from soel.web.results import Findings
+from soel.web.item_list import ItemList
 from soel.web.schemas import ErrorOut
 from soel.web.security import RateLimit, Site
-from soel.web.view import ViewModel
-from soel.web.words import texts_for
+from soel.web.sentences import texts_for
+from soel.web.view_model import ViewModel
 
 PAGE_USER, PAGE_SESSION = "soel-user", "soel-session"  # headers: for whom and for which session a page was made
 Documented = dict[int | str, dict[str, Any]]

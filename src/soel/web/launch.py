@@ -25,7 +25,7 @@ from soel.web.auth import FILE, Auth, User
 from soel.web.cards import ItemView, MediaView, TableView
 from soel.web.prepare import OnProgress, Preparation, SwitchingApp, ask_about
 from soel.web.security import Site, TimedProtocol
-from soel.web.view import ViewModel
+from soel.web.view_model import ViewModel
 
 LOCAL = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")

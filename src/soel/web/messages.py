@@ -33,19 +33,19 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Tab = Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9-]*$")]
 
 
-class Message(BaseModel):
+class RequestBody(BaseModel):
     """Something the page sends; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class TurnIn(Message):
+class TurnIn(RequestBody):
     """Which window of the user asks for its next item."""
 
     tab: Tab = ""
 
 
-class AnswerIn(Message):
+class AnswerIn(RequestBody):
     """One answer to one item. key: made up by the sender; an answer that is sent twice under it is stored once."""
 
     item: ItemId
@@ -55,21 +55,21 @@ class AnswerIn(Message):
     key: Tab = ""
 
 
-class UndoIn(Message):
+class UndoIn(RequestBody):
     """Which answer is taken back: the number of its event, as the status names it."""
 
     event: Annotated[int, Field(ge=1, lt=2**63)]
     tab: Tab = ""
 
 
-class NoteIn(Message):
+class NoteIn(RequestBody):
     """A note on one item."""
 
     item: ItemId
     note: Note
 
 
-class RegionIn(Message):
+class RegionIn(RequestBody):
     """One thing that was drawn: points as shares of the picture's width and height. radius: of a brush."""
 
     shape: Shape
@@ -77,92 +77,92 @@ class RegionIn(Message):
     radius: Share = 0.0
 
 
-class MarkIn(Message):
+class MarkIn(RequestBody):
     """All that the user has drawn on a picture."""
 
     item: ItemId
     regions: Annotated[list[RegionIn], Field(max_length=MOST_REGIONS)]
 
 
-class MapsIn(Message):
+class MapsIn(RequestBody):
     """wait: whether unusual places are shown only after an own answer."""
 
     wait: bool
 
 
-class DecideIn(Message):
+class DecideIn(RequestBody):
     """The owner's word on an item; null takes it back."""
 
     item: ItemId
     verdict: Literal[Verdict.ANOMALY, Verdict.NORMAL] | None
 
 
-class AssignIn(Message):
+class AssignIn(RequestBody):
     """To whom; to nobody gives back. items: which; null shares out all open ones in turn."""
 
     to: Annotated[list[Annotated[str, Field(max_length=LONGEST_NAME)]], Field(max_length=100)]  # looked up
     items: Annotated[list[ItemId], Field(max_length=1000)] | None = None
 
 
-class MoreIn(Message):
+class MoreIn(RequestBody):
     """How many further items to ask about, and what for."""
 
     n: Annotated[int, Field(ge=1, le=1000)] = 10
     purpose: Literal["learn", "check", "not-sure"] = "learn"
 
 
-class AddIn(Message):
+class AddIn(RequestBody):
     """upload: which files, by the digits they were sent under. replace: whether known items take on new content."""
 
     upload: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
     replace: bool = False
 
 
-class RemoveIn(Message):
+class RemoveIn(RequestBody):
     """Items to be taken out."""
 
     items: Annotated[list[ItemId], Field(min_length=1, max_length=10_000)]
 
 
-class TakeIn(Message):
+class TakeIn(RequestBody):
     """A file of labels, by the digits it was sent under."""
 
     upload: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
 
 
-class DescriptionIn(Message):
+class DescriptionIn(RequestBody):
     """What the session is called, and what it is about."""
 
     name: Annotated[_Text, AfterValidator(check_text), Field(max_length=LONGEST_NAME)]
     description: Guidelines
 
 
-class TrainIn(Message):
+class TrainIn(RequestBody):
     """despite_disputes: whether items that people disagree on may be left out."""
 
     despite_disputes: bool = False
 
 
-class GuidelineIn(Message):
+class GuidelineIn(RequestBody):
     """The owner's guideline in Markdown. version: of the text that was changed; without it, any is replaced."""
 
     text: Guidelines
     version: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = None
 
 
-class InvitationIn(Message):
+class InvitationIn(RequestBody):
     """Who is invited to label."""
 
     name: Name
 
 
-class RevocationIn(Message):
+class RevocationIn(RequestBody):
     """Who is to be signed out; null for everybody but this browser."""
 
     name: Annotated[str, Field(max_length=LONGEST_NAME)] | None  # looked up, never stored
 
 
-class ColumnChoicesIn(Message):
+class ColumnChoicesIn(RequestBody):
     """How columns are to be read, by name; what is not named is read as it was found.
 
     labels_by: whose answers the labels of the column of labels are.

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from soel.report.view import Alarm, InCommon, ItemKind, Resembled
+from soel.report.view import AlarmLine, InCommon, ItemKind, Resembled
 from soel.session.marks import Shape
 from soel.session.people import Person
 from soel.session.worker import JobStatus
@@ -182,7 +182,7 @@ class AlarmOut(ItemOut):
     of the labelled item that it is most like.
     """
 
-    alarm: Alarm
+    alarm: AlarmLine
     ordinary: OtherOut | None
 
 
@@ -199,7 +199,7 @@ class ItemsOut(BaseModel):
     n_pages: int
     columns: list[str]
     people: list[str]
-    items: list[Alarm]
+    items: list[AlarmLine]
     html: str
 
 

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from soel.web.auth import Auth, User
-from soel.web.words import texts_for
+from soel.web.sentences import texts_for
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 
 from soel.report.reasons import find_why
-from soel.report.view import Alarm, Alarms, Chip
+from soel.report.view import AlarmLine, Alarms, Chip
 from soel.tables.rows import write_table
 from soel.text import Texts
 from soel.web.auth import User
-from soel.web.cards import N_SHOWN, Beside
+from soel.web.cards import N_SHOWN, Comparison
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, PageContext, TextsDep, UserDep
-from soel.web.items import ItemQuery, LabelFilter, Op, Sort
+from soel.web.findings import TYPES, Form, as_download, write_to_bytes
+from soel.web.item_list import ItemQuery, LabelFilter, Op, Sort
 from soel.web.messages import ItemId
-from soel.web.results import TYPES, Form, as_download, write_to_bytes
 from soel.web.schemas import AlarmOut, ItemsOut, OtherOut
 
 router = APIRouter(prefix="/api", tags=["items"], responses=REFUSALS)
@@ -86,7 +86,7 @@ def list_items(
     )
 
 
-def _line(context: PageContext, alarms: Alarms, row: int) -> Alarm:
+def _line(context: PageContext, alarms: Alarms, row: int) -> AlarmLine:
     """An item as a line; where nothing else is known of it, with the values that stand out."""
     alarm = alarms.of(row)
     if alarm.chips or alarm.kind != "table":
@@ -114,7 +114,7 @@ def read_alarm(
     if near is not None and near.item not in context.items.row_of:
         near = None
     changed = tuple(name for each in why.reasons for name in each.columns) if present and why is not None else ()
-    beside = Beside(changed, (*present, *([near.item] if near is not None else [])))
+    beside = Comparison(changed, (*present, *([near.item] if near is not None else [])))
     shown = view_model.show(user, id, texts, beside, most)
     return AlarmOut(**dict(shown), alarm=replace(alarm, resembles=near), ordinary=ordinary)
 

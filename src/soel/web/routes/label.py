@@ -34,7 +34,7 @@ from soel.web.schemas import (
     NoteOut,
     StatusOut,
 )
-from soel.web.view import ViewModel
+from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["labelling"], responses=REFUSALS)
 Id = Annotated[ItemId, Query(description="The item's id")]

@@ -14,8 +14,8 @@ from soel.errors import SessionError
 from soel.session.labelling import version_of
 from soel.text import Texts
 from soel.web.dependencies import BaseContextDep, ContextDep, OwnerDep, TextsDep, UserDep
-from soel.web.errors import error_words
-from soel.web.items import ItemQuery
+from soel.web.faults import error_words
+from soel.web.item_list import ItemQuery
 from soel.web.messages import ColumnChoicesIn
 from soel.web.prepare import CHOICES, Preparation, PreparationOut
 from soel.web.reading import ColumnOut, ReadingOut, describe_columns, describe_reading

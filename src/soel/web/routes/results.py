@@ -25,8 +25,8 @@ from soel.web.dependencies import (
     UserDep,
     ViewModelDep,
 )
+from soel.web.findings import TYPES, Findings, Form, ResultsView, as_download, write_to_bytes
 from soel.web.messages import ItemId
-from soel.web.results import TYPES, Findings, Form, ResultsView, as_download, write_to_bytes
 from soel.web.schemas import (
     ClipOut,
     FramePointOut,
@@ -37,8 +37,8 @@ from soel.web.schemas import (
     RowOut,
     ShareOut,
 )
-from soel.web.view import ViewModel
-from soel.web.words import reason_fields
+from soel.web.sentences import reason_fields
+from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
 Cut = Annotated[float | None, Query(allow_inf_nan=False, description="Alarms lie above it; without, the model's own")]

@@ -24,7 +24,7 @@ from soel.web.schemas import (
     SignInsOut,
     TeamOut,
 )
-from soel.web.words import agreement_words
+from soel.web.sentences import agreement_words
 
 OWNERS = ("owner", "admin", "administrator", "boss", "root")  # names that others would take for the owner's
 N_FIELDS, N_OPEN = 6, 200  # values of a disputed item; open items that are listed

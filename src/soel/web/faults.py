@@ -16,7 +16,7 @@ from soel.session.labelling import OverwrittenError, version_of
 from soel.text import Texts
 from soel.web.dependencies import OtherPageError, OwnerOnlyError, PageContext
 from soel.web.security import error_page, wants_page
-from soel.web.words import texts_for
+from soel.web.sentences import texts_for
 
 _FILE = re.compile(r"(?P<file>[^:'\n]{1,200}): (?=Column |The id column |The feature names )")
 _NOT = r"but (?P<n>[\d,]+) cells? (?:is|are) not, such as (?P<cell>'.*')"

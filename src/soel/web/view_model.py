@@ -26,9 +26,9 @@ from soel.session.worker import JobStatus
 from soel.text import ENGLISH, Texts
 from soel.types import Verdict
 from soel.web.auth import User, may_see_map, view_for
-from soel.web.cards import ALONE, N_SHOWN, Beside, Card, ItemView
+from soel.web.cards import ALONE, N_SHOWN, Card, Comparison, ItemView
 from soel.web.schemas import AnsweredOut, ItemOut, MarkOut, NoteOut, StatusOut, UndoableOut
-from soel.web.words import why_words
+from soel.web.sentences import why_words
 
 PROBE, BYTES = ".page.probe", 4096
 SECONDS = 3.0  # between two tries
@@ -177,14 +177,14 @@ class ViewModel:
         search: str = "",
         most: int = N_SHOWN,
         texts: Texts = ENGLISH,
-        beside: Beside = ALONE,
+        beside: Comparison = ALONE,
     ) -> Card:
         """An item as a card; its own label does not change how it looks."""
         labels = {other: label for other, label in state.labels.items() if other != item}
         return self.items.card(self.check(item), labels, search, most, texts, beside)
 
     def show(
-        self, user: User, item: str, texts: Texts = ENGLISH, beside: Beside = ALONE, most: int = N_SHOWN
+        self, user: User, item: str, texts: Texts = ENGLISH, beside: Comparison = ALONE, most: int = N_SHOWN
     ) -> ItemOut:
         """An item as this user sees it: with their own answer, and what others said as far as they may know it.
 

@@ -25,8 +25,8 @@ from soel.session.scores import name_items
 from soel.text import Texts
 from soel.types import Floats
 from soel.web.auth import User
-from soel.web.view import ViewModel
-from soel.web.words import advice_words
+from soel.web.sentences import advice_words
+from soel.web.view_model import ViewModel
 
 Form = Literal["csv", "json", "xlsx"]
 TYPES = {
