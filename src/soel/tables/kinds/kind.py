@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soel.errors import DataError, SchemaError
 from soel.tables.arrow import pa, pc
@@ -264,28 +263,12 @@ class Words:
 
 def count_words(texts: Any) -> Words:
     """Count tidy Arrow strings; empty ones are missing."""
-    encoded = texts.dictionary_encode()
-    distinct = encoded.dictionary
-    counts = np.bincount(np.asarray(encoded.indices.drop_null()), minlength=len(distinct))
-    empty = pc.index(distinct, "").as_py()
-    if empty >= 0:
-        counts[empty] = 0
-    n_cells = int(counts.sum())
-    top = _most_frequent(distinct, counts, len(distinct) - (empty >= 0))
-    words = distinct.take(np.array(top, np.int64)).to_pylist()  # a type, where there is none
-    return Words(len(distinct) - (empty >= 0), n_cells, tuple(words), tuple(counts[top].tolist()))
-
-
-def _most_frequent(distinct: Any, counts: NDArray[np.int64], n_distinct: int) -> list[int]:
-    """Positions of the N_TOP most frequent texts, whatever the order of the rows. counts: 0 for what is no text."""
-    chosen = np.flatnonzero(counts)
-    if n_distinct > N_TOP:
-        least = np.partition(counts, -N_TOP)[-N_TOP]
-        above, ties = np.flatnonzero(counts > least), np.flatnonzero(counts == least)
-        first = pc.bottom_k_unstable(distinct.take(ties), N_TOP - len(above))
-        chosen = np.concatenate([above, ties[np.asarray(first)]])
-    texts = dict(zip(chosen.tolist(), distinct.take(chosen).to_pylist(), strict=True))
-    return sorted(texts, key=lambda at: (-counts[at], texts[at]))
+    counted = texts.drop_null().value_counts()
+    table = pa.table({"text": counted.field("values"), "n": counted.field("counts")})
+    table = table.filter(pc.not_equal(table["text"], ""))
+    top = table.take(pc.select_k_unstable(table, N_TOP, [("n", "descending"), ("text", "ascending")]))
+    n_cells = pc.sum(table["n"]).as_py() or 0
+    return Words(len(table), n_cells, tuple(top["text"].to_pylist()), tuple(top["n"].to_pylist()))
 
 
 def are_codes(words: Words) -> bool:
