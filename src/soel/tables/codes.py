@@ -25,6 +25,9 @@ from soel.types import Floats, from_plain, read_fields
 
 FAR = 1000.0  # standard deviations: beyond all but the most distant new rows
 ROUND_WIDTHS, ROUND_OFFSET = (1e-30, 1e30), 2.0**10  # of columns that float32 holds to a 16,000th of their width
+Counted = Literal["numbers", "lengths", "categories", "names", "times"]
+N_STEPS = 10
+MOST_WORDS = 1_000  # different new categories that are told apart; more are one
 
 
 @dataclass(frozen=True)
@@ -223,11 +226,6 @@ class DerivedCode(Code):
         marks = [bool(missing.any()), *[False] * (len(varying) - 1)]
         parts = (replace(code, marks_missing=mark) for code, mark in zip(varying, marks, strict=True))
         return replace(self, parts=tuple(parts))
-
-
-Counted = Literal["numbers", "lengths", "categories", "names", "times"]
-N_STEPS = 10
-MOST_WORDS = 1_000  # different new categories that are told apart; more are one
 
 
 @dataclass(frozen=True)

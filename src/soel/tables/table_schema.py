@@ -28,6 +28,9 @@ from soel.types import Floats, read_fields
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}
+MOSTLY = 0.9  # a share of missing cells that is worth a word
+LEADING_ZEROS = "numbers with leading zeros are taken for codes; <<numeric>> takes them as numbers"
+AS_WORDS = ("categorical", "text")
 
 
 @dataclass(frozen=True)
@@ -158,11 +161,6 @@ def document_of(schema: Schema) -> dict[str, Any]:
         for each in schema.columns
     ]
     return {**schema.to_json(), "columns": columns, "warnings": warnings_of(schema)}
-
-
-MOSTLY = 0.9  # a share of missing cells that is worth a word
-LEADING_ZEROS = "numbers with leading zeros are taken for codes; <<numeric>> takes them as numbers"
-AS_WORDS = ("categorical", "text")
 
 
 def decide(raw: RawTable, options: ReadOptions = DEFAULT) -> tuple[Schema, dict[str, Values]]:

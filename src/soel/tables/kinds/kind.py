@@ -22,6 +22,21 @@ from soel.tables.raw_table import RawColumn
 from soel.types import Floats
 
 N_BARS, N_EXAMPLES = 16, 3
+MAX_CATEGORIES = 32  # more are told by how frequent they are
+NEARLY_ALL, MANY = 0.9, 0.3  # shares of cells that are distinct
+LONG = 4.0  # words a cell of free text has on average
+FEW_ROWS = 5
+N_TOP = 50
+_ID_NAME = re.compile(
+    r"(?:^|[\W_])(?:id|ids|uuid|guid|rowid|row|index|idx|key|pk|nr|no|number|serial|record|ref|reference)$"
+    r"|^(?:unnamed: ?\d+|#)$",
+    re.IGNORECASE,
+)
+_ID_END = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$|(?i:beleg|auftrags?|kunden|rechnungs|bestell|vorgangs|konto)nr\.?$")
+_LABEL_NAME = re.compile(
+    r"^(?:is[ _]?)?(?:label|target|(?:ground[ _]?)?truth|class|outcome|fraud(?:ulent)?|anomal(?:y|ous)|outlier|y)s?$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -225,23 +240,6 @@ def _bars(ordered: Floats, low: float, high: float) -> tuple[int, ...]:
 
 def _number(value: float) -> str:
     return f"{value:.6g}" if abs(value) < 1e15 and value != int(value) else f"{value:.15g}"
-
-
-MAX_CATEGORIES = 32  # more are told by how frequent they are
-NEARLY_ALL, MANY = 0.9, 0.3  # shares of cells that are distinct
-LONG = 4.0  # words a cell of free text has on average
-FEW_ROWS = 5
-N_TOP = 50
-_ID_NAME = re.compile(
-    r"(?:^|[\W_])(?:id|ids|uuid|guid|rowid|row|index|idx|key|pk|nr|no|number|serial|record|ref|reference)$"
-    r"|^(?:unnamed: ?\d+|#)$",
-    re.IGNORECASE,
-)
-_ID_END = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$|(?i:beleg|auftrags?|kunden|rechnungs|bestell|vorgangs|konto)nr\.?$")
-_LABEL_NAME = re.compile(
-    r"^(?:is[ _]?)?(?:label|target|(?:ground[ _]?)?truth|class|outcome|fraud(?:ulent)?|anomal(?:y|ous)|outlier|y)s?$",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,23 @@ from soel.types import Floats
 
 FEW_ROWS = 20
 _LEADING_ZERO = r"^0\d"
+N_SPELLINGS = 6  # of yes and no, in small and capital letters
+_FLAGS = (
+    ("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"), ("ja", "nein"), ("j", "n"), ("oui", "non"),
+    ("vrai", "faux"), ("wahr", "falsch"), ("si", "no"), ("sí", "no"), ("sì", "no"), ("✓", "✗"),
+)  # fmt: skip
+_NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0)
+_POINTED = (999.9, 9999.9)  # of weather stations
+_HUGE = (1e20, 1e30, 1e31, 1e34, 1e35, 9.969209968386869e36, 3.4028234663852886e38)  # of grids and of instruments
+_NEGATIVE = (9.0, 99.9, 999.25, 32768.0, 2147483648.0)  # the last two: the lowest of whole numbers of their size
+CODES = (
+    *_NINES, *_POINTED, *_HUGE, *(-code for code in (*_NINES, *_POINTED, *_HUGE, *_NEGATIVE)),
+)  # fmt: skip
+FEW, ENOUGH, SHARE = 2, 20, 0.002  # cells that a code has at least: 2, and a share of the present ones or 20
+N_OTHERS = 20  # cells that have to show where the others lie
+FAR = 5.0  # ranges of the other values between them and a code: 99999 as the cap of a gain has 2.6
+MOST = 0.9  # of the other values, whose range is enough for a code that alone is below zero
+_KNOWN = frozenset(CODES) | frozenset(float(np.float32(code)) for code in CODES)
 
 
 class Number(ColumnKind):
@@ -160,13 +177,6 @@ def _coded(source: ColumnSource, values: Floats, form: Form, doubt: str, texts: 
     return Found(seen, replace(form, missing=codes), first, kept)
 
 
-N_SPELLINGS = 6  # of yes and no, in small and capital letters
-_FLAGS = (
-    ("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"), ("ja", "nein"), ("j", "n"), ("oui", "non"),
-    ("vrai", "faux"), ("wahr", "falsch"), ("si", "no"), ("sí", "no"), ("sì", "no"), ("✓", "✗"),
-)  # fmt: skip
-
-
 class Flag(Number):
     """1 for yes, 0 for no."""
 
@@ -218,19 +228,6 @@ def _find_flags(words: Words) -> dict[str, int] | None:
         if lower <= {yes, no} and (len(lower) == 2 or len(yes) > 1):
             return {yes: 1, no: 0}
     return None
-
-
-_NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0)
-_POINTED = (999.9, 9999.9)  # of weather stations
-_HUGE = (1e20, 1e30, 1e31, 1e34, 1e35, 9.969209968386869e36, 3.4028234663852886e38)  # of grids and of instruments
-_NEGATIVE = (9.0, 99.9, 999.25, 32768.0, 2147483648.0)  # the last two: the lowest of whole numbers of their size
-CODES = (
-    *_NINES, *_POINTED, *_HUGE, *(-code for code in (*_NINES, *_POINTED, *_HUGE, *_NEGATIVE)),
-)  # fmt: skip
-FEW, ENOUGH, SHARE = 2, 20, 0.002  # cells that a code has at least: 2, and a share of the present ones or 20
-N_OTHERS = 20  # cells that have to show where the others lie
-FAR = 5.0  # ranges of the other values between them and a code: 99999 as the cap of a gain has 2.6
-MOST = 0.9  # of the other values, whose range is enough for a code that alone is below zero
 
 
 def find_codes(values: Floats) -> tuple[float, ...]:
@@ -294,6 +291,3 @@ def _is_far(code: float, others: Floats) -> bool:
     if code < 0 <= low:
         return low - code > float(np.quantile(others[others > low], MOST)) - low
     return max(low - code, code - high) > FAR * (high - low)
-
-
-_KNOWN = frozenset(CODES) | frozenset(float(np.float32(code)) for code in CODES)
