@@ -12,7 +12,7 @@ import pytest
 from soel.errors import DiskFullError, NoPermissionError, SessionError
 from soel.files import is_marked, mark, private_folder, write_whole
 from soel.session.request import Creation
-from soel.web import view
+from soel.web import view_model
 from soel.web.auth import FILE, Auth, User
 from soel.web.launch import open_auth
 from soel.web.view_model import SECONDS, Storage
@@ -27,7 +27,7 @@ def refuse(*_: object, **__: object) -> None:
 
 def test_the_page_can_be_looked_at_and_says_why_nothing_is_stored(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     page.view_model._storage._tried = -SECONDS
-    monkeypatch.setattr(view, "write_whole", refuse)
+    monkeypatch.setattr(view_model, "write_whole", refuse)
     monkeypatch.setattr(page.view_model.session._store, "append", refuse)
     status = page.get("/api/status")
     assert status["storage_problem"] == FULL
@@ -42,7 +42,7 @@ def test_a_disk_with_room_again_is_noticed(tmp_path: Path, monkeypatch: pytest.M
     now = 0.0
     disk = Storage(tmp_path, lambda: now)
     with monkeypatch.context() as patch:
-        patch.setattr(view, "write_whole", refuse)
+        patch.setattr(view_model, "write_whole", refuse)
         assert disk.problem() == FULL
     assert disk.problem() == FULL, "not asked again at once"
     now = SECONDS
@@ -68,7 +68,7 @@ def test_another_server_of_the_session_may_try_as_well(tmp_path: Path, monkeypat
         write_whole(path, *given, **options)
         path.unlink()
 
-    monkeypatch.setattr(view, "write_whole", write_and_lose)
+    monkeypatch.setattr(view_model, "write_whole", write_and_lose)
     assert Storage(tmp_path).problem() == ""
 
 
