@@ -21,6 +21,7 @@ from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.image_items import PictureSource
 from soel.images.onnx_extractor import OnnxExtractor
 from soel.images.source import open_source
+from soel.images.views import View
 
 N_PICTURES, ROUNDS = 160, 5
 FLOORS = {"share_of_bare_throughput": 0.9, "share_of_throughput_with_patches": 0.5}
@@ -87,5 +88,5 @@ def _ours(source: PictureSource, extractor: OnnxExtractor, cache: Path) -> float
 def _cost(source: PictureSource, extractor: OnnxExtractor, cache: Path, with_patches: bool) -> float:
     """Seconds of all cores together."""
     start = time.process_time()
-    extract(source, extractor, cache, with_patches=with_patches)
+    extract(source, View(extractor, (extractor.size, extractor.size)) if with_patches else extractor, cache)
     return time.process_time() - start

@@ -10,15 +10,14 @@ from soel.assess.metrics import auroc
 from soel.images.grids import Grid
 from soel.types import Floats
 
-SIDE = 64  # pixels of the pictures in which maps and masks are compared
+SIDE = 128  # pixels of the pictures in which maps and masks are compared
 MOST_FALSE = 0.3  # of the sound pixels, up to which regions count
 
 
 def pixel_figures(maps: Floats, masks: NDArray[np.bool_], grid: Grid) -> tuple[float, float]:
-    """AUROC and AUPRO of maps (n, P) against masks (n, H, W). grid: where places lie."""
+    """AUROC and AUPRO of maps (n, P) against masks (n, SIDE, SIDE). grid: where places lie."""
     scores = grid.enlarge(maps, SIDE, SIDE)
-    small = _shrunk(masks, SIDE)
-    return auroc(small.ravel(), scores.ravel()), aupro(scores, small)
+    return auroc(masks.ravel(), scores.ravel()), aupro(scores, masks)
 
 
 def aupro(scores: Floats, masks: NDArray[np.bool_]) -> float:
@@ -33,11 +32,3 @@ def aupro(scores: Floats, masks: NDArray[np.bool_]) -> float:
 
 def _regions(masks: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.int32], int]]:
     return [(row, *label(mask)) for row, mask in enumerate(masks) if mask.any()]
-
-
-def _shrunk(masks: NDArray[np.bool_], side: int) -> NDArray[np.bool_]:
-    """Masks (n, H, W) as (n, side, side): a pixel is part of a defect where a quarter of what it covers is."""
-    step = masks.shape[1] // side
-    shares = masks.reshape(len(masks), side, step, side, step).mean(axis=(2, 4))
-    found: NDArray[np.bool_] = (shares >= np.minimum(0.25, shares.max(axis=(1, 2), keepdims=True))) & (shares > 0)
-    return found

@@ -1,8 +1,10 @@
-"""Sets of pictures with the truth about each: solar cells, generated surfaces, and sets without small defects."""
+"""Sets of pictures with the truth about each: real defects, generated surfaces, and sets without small defects."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,32 +15,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.patches.defects import BOARD_DEFECTS, DEFECTS, Mask
-from benchmarks.patches.textures import FAMILIES, SIDE
+from benchmarks.patches.pixels import SIDE
+from benchmarks.patches.textures import FAMILIES, SIDE as PAINTED
 from soel.errors import ConfigError, DataError
-from soel.files import replacing
-from soel.images.image_items import known_labels
-from soel.images.source import Reading, open_source
+from soel.files import building, replacing
+from soel.images.decode import image_list, load_picture
+from soel.images.image_items import PictureSource, known_labels
+from soel.images.source import Reading, image_array, open_source
+from soel.images.views import stretch
 from soel.types import ANOMALY
 
 N_NORMAL, N_DEFECTIVE = 740, 200  # of a generated family
 EVERY_FRAME = 10  # of ten a second
+MASKED = 127  # brightness from which a mask's pixel is part of a defect
 N_WHOLE = 740  # of each kind, in sets where the whole picture is what matters
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """pixels: (N, H, W) or (N, H, W, 3) of bytes. truth: (N,), True for an anomaly. masks: (N, H, W) where known.
+    """source: N pictures. truth: (N,), True for an anomaly. masks: (N, SIDE, SIDE) where defects are known.
 
-    among: (N,) which pictures belong to the set, None for all: sets that share pictures share their features.
-    n_pool: rows of a pool drawn from it, a tenth of them anomalies. n_test: normal and anomalous ones to judge by.
+    among: (N,) which pictures belong to the set, None for all: sets that share pictures share their features. groups:
+    (N,) pictures of one thing, which are in the pool or unseen, never both. n_pool: pictures of a pool drawn from it.
+    n_test: normal and anomalous ones to judge by. share: of anomalies in the pool.
     """
 
-    pixels: NDArray[np.uint8]
+    source: PictureSource
     truth: NDArray[np.bool_]
     masks: NDArray[np.bool_] | None = None
     n_pool: int = 600
     n_test: tuple[int, int] = (200, 140)
     among: NDArray[np.bool_] | None = None
+    groups: NDArray[np.str_] | None = None
+    share: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -51,14 +60,65 @@ class Split:
 
 def split(pictures: Pictures, draw: int) -> Split:
     """A random split; draws of one set overlap."""
-    rng, among = np.random.default_rng(draw), True if pictures.among is None else pictures.among
-    anomalies, normals = (rng.permutation(np.flatnonzero((pictures.truth == kind) & among)) for kind in (True, False))
-    n_anomalies = pictures.n_pool // 10
-    n_normals = pictures.n_pool - n_anomalies
-    pool = rng.permutation(np.concatenate([anomalies[:n_anomalies], normals[:n_normals]]))
+    rng = np.random.default_rng(draw)
+    n_anomalies = round(pictures.n_pool * pictures.share)
+    wanted = {True: n_anomalies, False: pictures.n_pool - n_anomalies}
+    pool, rest = list[int](), list[int]()
+    for rows in _groups(pictures, rng):
+        truth = [bool(pictures.truth[row]) for row in rows]
+        fits = all(wanted[kind] > 0 for kind in truth)
+        for row, kind in zip(rows, truth, strict=True):
+            if fits and wanted[kind] > 0:
+                pool.append(row)
+                wanted[kind] -= 1
+            elif not fits:
+                rest.append(row)
+    left = np.array(rest)
     test_normals, test_anomalies = pictures.n_test
-    anomalies, normals = anomalies[n_anomalies:][:test_anomalies], normals[n_normals:][:test_normals]
-    return Split(pool, np.concatenate([anomalies, normals]))
+    anomalies, normals = left[pictures.truth[left]][:test_anomalies], left[~pictures.truth[left]][:test_normals]
+    return Split(rng.permutation(np.array(pool)), np.concatenate([anomalies, normals]))
+
+
+def _groups(pictures: Pictures, rng: np.random.Generator) -> list[list[int]]:
+    """The rows of the set in a random order, those of one thing together."""
+    rows = np.arange(len(pictures.truth)) if pictures.among is None else np.flatnonzero(pictures.among)
+    names = rows if pictures.groups is None else pictures.groups[rows]
+    together: dict[object, list[int]] = {}
+    for row, name in zip(rows.tolist(), names.tolist(), strict=True):
+        together.setdefault(name, []).append(row)
+    order = rng.permutation(len(together))
+    groups = list(together.values())
+    return [groups[at] for at in order]
+
+
+def real_defects(data: Path, name: str) -> Pictures:
+    """Magnetic tiles with masks, or circuit boards with boxes: a zip with a manifest, unpacked once."""
+    packed = _found(data, f"{name}.zip")
+    folder = Path("build/pictures") / name
+    if not (folder / "manifest.csv").exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with building(folder) as draft, zipfile.ZipFile(packed) as archive:
+            archive.extractall(draft)
+    rows = list(csv.DictReader((folder / "manifest.csv").read_text(encoding="utf-8").splitlines()))
+    truth = np.array([row["label"] == "1" for row in rows])
+    masks = np.stack([_mask(folder, row) for row in rows])
+    source = image_list(name, [folder / row["file"] for row in rows])
+    groups = np.array([row["group"] for row in rows]) if name == "magnetic_tile" else None
+    return Pictures(source, truth, masks, 333, (250, 150), None, groups, share=1 / 11)
+
+
+def _mask(folder: Path, row: Mapping[str, str]) -> Mask:
+    """(SIDE, SIDE): what a mask's file or boxes cover."""
+    height, width = int(row["height"]), int(row["width"])
+    covered = np.zeros((height, width), np.float32)
+    if row["mask"]:
+        covered = load_picture(folder / row["mask"]).mean(axis=2) > MASKED
+    for box in filter(None, row["boxes"].split(";")):
+        left, top, right, bottom = (int(word) for word in box.split()[:4])
+        covered[top:bottom, left:right] = 1
+    shares = stretch((255 * np.repeat(covered[..., None], 3, axis=2)).astype(np.uint8), (SIDE, SIDE))[..., 0] / 255
+    found: Mask = (shares >= min(0.25, float(shares.max()))) & (shares > 0)
+    return found
 
 
 def solar_cells(data: Path, cells: str) -> Pictures:
@@ -72,7 +132,7 @@ def solar_cells(data: Path, cells: str) -> Pictures:
     among = (kinds[sure] == cells) | (cells == "mixed")
     n_pool = 400 if cells == "mono" else 600
     n_test = {"mono": (228, 150), "poly": (380, 200), "mixed": (400, 200)}[cells]
-    return Pictures(pixels[sure], chances[sure] == 1, None, n_pool, n_test, among)
+    return Pictures(image_array("solar-cells", pixels[sure]), chances[sure] == 1, None, n_pool, n_test, among)
 
 
 def generated(data: Path, family: str) -> Pictures:
@@ -85,13 +145,14 @@ def generated(data: Path, family: str) -> Pictures:
             np.savez(file, pixels=np.stack([one for one, _ in made]), masks=np.stack([mask for _, mask in made]))
     with np.load(path) as arrays:
         masks = arrays["masks"]
-        return Pictures(arrays["pixels"], masks.any(axis=(1, 2)), masks)
+        small = masks.reshape(len(masks), SIDE, 2, SIDE, 2).mean(axis=(2, 4)) >= 0.25
+        return Pictures(image_array(family, arrays["pixels"]), masks.any(axis=(1, 2)), small)
 
 
 def make_picture(family: str, number: int) -> tuple[NDArray[np.uint8], Mask]:
-    """One picture (SIDE, SIDE, 3) of a family and the mask of its defect; the first are without one."""
+    """One picture (256, 256, 3) of a family and the mask of its defect; the first are without one."""
     rng = np.random.default_rng([crc32(family.encode()), number])
-    surface, mask = FAMILIES[family](rng), np.zeros((SIDE, SIDE), bool)
+    surface, mask = FAMILIES[family](rng), np.zeros((PAINTED, PAINTED), bool)
     if number >= N_NORMAL:
         defects = list((BOARD_DEFECTS if family == "board" else DEFECTS).values())
         surface, mask = defects[number % len(defects)](rng, surface)
@@ -126,13 +187,13 @@ def walkway(data: Path) -> Pictures:
     source = open_source(folder, Reading(every=EVERY_FRAME))
     truth = np.array(known_labels(source.items, file=folder / "labels.json"))
     frames = [frame for frame in source.read(range(len(source.items))) if not isinstance(frame, DataError)]
-    return Pictures(np.stack(frames), truth == ANOMALY)
+    return Pictures(image_array("walkway", np.stack(frames)), truth == ANOMALY)
 
 
 def _one_against_others(pixels: NDArray[np.uint8], classes: NDArray[np.uint8], normal: int) -> Pictures:
     rng, is_other = np.random.default_rng(0), classes != normal
     rows = np.concatenate([rng.permutation(np.flatnonzero(is_other == kind))[:N_WHOLE] for kind in (False, True)])
-    return Pictures(pixels[rows], is_other[rows])
+    return Pictures(image_array("one against others", pixels[rows]), is_other[rows])
 
 
 def _found(data: Path, name: str) -> Path:
@@ -144,6 +205,8 @@ def _found(data: Path, name: str) -> Path:
 
 Read = Callable[[Path], Pictures]
 SETS: Mapping[str, Read] = {
+    "magnetic-tiles": partial(real_defects, name="magnetic_tile"),
+    "circuit-boards": partial(real_defects, name="deep_pcb"),
     **{cells: partial(solar_cells, cells=cells) for cells in ("mono", "poly", "mixed")},
     **{family: partial(generated, family=family) for family in FAMILIES},
     **{f"pneumonia-{normal}": partial(pneumonia, normal=normal) for normal in ("healthy", "sick")},

@@ -25,10 +25,10 @@ def has_gpu() -> bool:
     return bool(torch.cuda.is_available())
 
 
-def settle(profile: Profile, kind: Kind, n_features: int) -> Profile:
+def settle(profile: Profile, kind: Kind, n_features: int, has_patches: bool = False) -> Profile:
     """The profile for rows of this kind and width on this machine: by whether torch is installed and sees a GPU."""
     on_gpu = kind is not Kind.TABLE and has_gpu()  # tables gain nothing by one, and torch is not loaded
-    return profile.settle(kind, n_features, on_gpu, is_installed("torch"))
+    return profile.settle(kind, n_features, on_gpu, is_installed("torch"), has_patches)
 
 
 def __getattr__(name: str) -> Any:

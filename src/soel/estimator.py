@@ -327,7 +327,7 @@ def read_task(
     encoder = Encoder.fit(frame, profile.scaling_for(settled))
     pool = Pool.of(encoder.encode(frame), settled, patches)
     warn_of_equal_rows(pool.rows)
-    learner = make_learner(settle(profile, settled, pool.n_features))
+    learner = make_learner(settle(profile, settled, pool.n_features, patches is not None))
     return PoolTask(learner, pool, encoder, images, frame)
 
 

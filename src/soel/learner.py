@@ -24,7 +24,7 @@ from soel.assess.threshold import EstimatedCount, ThresholdRule
 from soel.detect import DETECTORS
 from soel.detect.detector import Detector, PlaceDetector
 from soel.errors import ConfigError
-from soel.model import Blend, Fitted, PatchPart, TrainedNetwork, reference_scores, weigh_patches
+from soel.model import Blend, Fitted, PatchPart, TrainedNetwork, reference_scores
 from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES, Objective, Task
 from soel.numeric import single_threaded_blas
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 ASSUMED = 0.1  # share of anomalies without a label
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
+PATCH_WEIGHT = 4.0  # of patches beside whole pictures, in spreads of the latter's scores (benchmarks/choices.md)
 SCORED_AGAIN = 1000  # rows of a large pool that are scored anew after each answer
 GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
 NO_SCORES: Floats = np.zeros(0)
@@ -290,7 +291,7 @@ class Learner:
     ) -> tuple[Rows, Floats]:
         """Rows to choose among, all labelled ones with them, and their scores by a detector that knows the labels.
 
-        Where pictures have patches, what these say by the model is added: they are not fitted again for each answer.
+        Where pictures have patches, what these say is added; each answer teaches them, and they are not fitted again.
         n_wanted: how many without a label there must be, if rows has so many. scores: (N,) of the pool by the model,
         where they are known.
         """
@@ -301,7 +302,10 @@ class Learner:
         assert before is not None  # sequential strategies need one
         assert detector is not None
         looks = model.patches is not None
-        scores = self._scores(model, pool) if looks and not len(scores) else scores
+        if model.patches is not None:
+            scores = np.array(scores if len(scores) else self._scores(model, pool))
+            worst, gain = model.patches.detector.gain(labels)
+            scores[worst] += model.patches.weight * gain
         if len(rows) > SCORED_AGAIN:
             rough = scores[rows] if looks else detector.rough_score(pool.rows[rows])
             rank = rough.argsort(kind="stable")[::-1]
@@ -336,9 +340,7 @@ class Learner:
         if name is None or pool.patches is None:
             return None
         part: type[PlaceDetector] = DETECTORS.get(name)
-        detector = part.fit(pool.patches, labels, self.seed, share, marked=pool.marked)
-        refit = partial(self._fit_detector, share=share)
-        return PatchPart(detector, unit * weigh_patches(detector.trust, pool.rows, labels, refit, self.seed))
+        return PatchPart(part.fit(pool.patches, labels, self.seed, share, marked=pool.marked), unit * PATCH_WEIGHT)
 
     def _decide(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
         """The fitted model. scores: (N,) of the pool by its rows; what patches add comes here."""

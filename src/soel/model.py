@@ -13,7 +13,6 @@ from soel.assess.calibration import Calibration
 from soel.assess.conformal import FitFigures, Reference, UnsureBand
 from soel.detect import DETECTORS
 from soel.detect.detector import Detector, PlaceDetector
-from soel.detect.foresight import judge_foresight, trust_in
 from soel.errors import DataError
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Labels, Pool, Rows, within
 
@@ -249,8 +248,6 @@ OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it wa
 # benchmarks/choices.md says how these two were chosen
 DOUBT = 5.0  # the odds that a row is an anomaly may be so many times lower than they seem
 COUNTERWEIGHT = 0.5  # weight of a labelled anomaly; a normal row has 1
-LABEL_FOLDS = 5
-FAR_BETTER = 1.5  # times the trust of patches: the whole picture is the better judge (benchmarks/choices.md)
 Fit = Callable[[Floats, Labels], Detector | None]
 LARGE = 20_000  # rows from which one row more or less makes no difference
 
@@ -314,32 +311,3 @@ def _score_part(fit: Fit, rows: Floats, labels: Labels, part: Rows) -> Floats:
     detector = fit(rows[kept], labels[kept])
     assert detector is not None  # or there would be nothing to leave out
     return detector.score(rows[part])
-
-
-def weigh_patches(trust: float, rows: Floats, labels: Labels, fit: Fit, seed: int) -> float:
-    """The weight of patches: less, by the square, where whole pictures (N, d) predict held-out labels (N,) far better.
-
-    fit: the detector of whole pictures, from rows and their labels. It is fitted only if it could be far better.
-    """
-    highest = trust_in(judge_foresight(labels.astype(np.float64), labels))  # of perfect scores
-    if not trust or FAR_BETTER * trust >= highest:
-        return trust
-    scores = _score_without_labels(rows, labels, fit, seed)
-    rival = 0.0 if scores is None else trust_in(judge_foresight(scores, labels))
-    return trust * min(1.0, FAR_BETTER * trust / rival) ** 2 if rival > 0 else trust
-
-
-def _score_without_labels(rows: Floats, labels: Labels, fit: Fit, seed: int) -> Floats | None:
-    """Cross-validated scores (N,) of labelled rows: LABEL_FOLDS fits, each without the labels of its fold."""
-    rng, scores = np.random.default_rng([seed, len(rows)]), np.zeros(len(rows))
-    kinds = [rng.permutation(np.flatnonzero(labels == label)) for label in (ANOMALY, NORMAL)]
-    for start in range(LABEL_FOLDS):
-        fold = np.concatenate([kind[start::LABEL_FOLDS] for kind in kinds])
-        if len(fold):
-            known = labels.copy()
-            known[fold] = UNLABELLED
-            detector = fit(rows, known)
-            if detector is None:
-                return None
-            scores[fold] = detector.score(rows[fold])
-    return scores

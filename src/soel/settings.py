@@ -31,7 +31,8 @@ class Schedule:
     or full float32 ('highest').
     detector: scores without gradient steps; rows are then compared in its space, and the network's
     score counts `deep_weight` in the sum.
-    patch_detector: of the patches of pictures, where a pool has them; it adds to the score what labels trust it with.
+    patch_detector: of the patches of pictures; where a pool has them, it takes the network's place, and questions go to
+    the highest scores.
     backbone, strategy, strategy_options, contamination: what a profile's 'auto' means for this kind.
     """
 
@@ -109,17 +110,27 @@ class Profile:
         """What the rows are for this profile: those of a backbone that learns on pixels are pictures."""
         return Kind.PICTURES if self.backbone in PICTURE_BACKBONES else found
 
-    def settle(self, kind: Kind, n_features: int, has_gpu: bool = False, has_torch: bool = True) -> Profile:
+    def settle(
+        self,
+        kind: Kind,
+        n_features: int,
+        has_gpu: bool = False,
+        has_torch: bool = True,
+        has_patches: bool = False,
+    ) -> Profile:
         """The profile for rows of this kind and encoded width: nothing is left to be decided by the data.
 
-        Without torch, a network that was not named is left out where there is a detector.
+        Without torch, or beside patches, a network that nobody named is left out where a detector stands beside it.
         """
         settled = replace(self, kind=kind)
-        if self.backbone == "auto" and settled.schedule.detector is not None and not has_torch:
+        has_patches = has_patches and settled.schedule.patch_detector is not None
+        if self.backbone == "auto" and settled.schedule.detector is not None and (has_patches or not has_torch):
             alone: dict[str, Any] = {_FORMS[kind]: replace(settled.schedule, deep_weight=0.0)}
             settled = replace(settled, **alone, narrows=False)
         schedule = settled.schedule
-        if self.strategy == "auto":
+        if self.strategy == "auto" and has_patches:
+            settled = replace(settled, strategy="highest")
+        elif self.strategy == "auto":
             settled = replace(settled, strategy=schedule.strategy, strategy_options=schedule.strategy_options)
         if self.contamination == "auto":
             settled = replace(settled, contamination=schedule.contamination)
@@ -186,7 +197,7 @@ DEFAULT = Profile(
         pseudo_labels="batch",
         detector="angular",
         deep_weight=8.0,
-        patch_detector="scales",
+        patch_detector="patches",
         backbone="ntl-features",
         strategy="medoids",
     ),

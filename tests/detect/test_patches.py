@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from soel.assess.metrics import auroc
-from soel.detect.patches import Patches
-from soel.detect.places import distances
-from soel.types import Floats, Labels
+from soel.detect.fingerprints import fingerprints, is_among
+from soel.detect.patches import SMALLEST, Patches, _factor, _fitted_rows, _unsuspected, _worst
+from soel.types import ANOMALY, NORMAL, Booleans, Floats, Labels
 
 PLACES, DEPTH = 25, 6
 
@@ -29,6 +28,10 @@ def pictures(n: int, seed: int = 0, n_defective: int = 0) -> Floats:
 
 def nothing(n: int) -> Labels:
     return np.full(n, -1, np.int8)
+
+
+def knows(detector: Patches, x: Floats) -> Booleans:
+    return is_among(fingerprints(x), detector.members)
 
 
 def test_the_map_points_at_the_defect() -> None:
@@ -50,7 +53,7 @@ def test_the_limit_is_passed_where_the_defects_are_and_seldom_elsewhere() -> Non
 
 def test_the_most_suspicious_pictures_are_not_learnt_from() -> None:
     x = pictures(200, n_defective=15)
-    assert not Patches.fit(x, nothing(200), 0).knows(x[:15]).any()
+    assert not knows(Patches.fit(x, nothing(200), 0), x[:15]).any()
 
 
 def test_pictures_of_the_pool_are_measured_as_new_ones_are() -> None:
@@ -67,22 +70,8 @@ def test_a_picture_has_its_own_score_wherever_it_stands() -> None:
     detector = Patches.fit(pool, nothing(60), 0)
     grown = np.concatenate([new[:2], pool[7:], new[2:]])  # some were removed, some were added
     np.testing.assert_allclose(detector.score(grown)[2:55], detector.score(pool)[7:], rtol=1e-6)
-    assert detector.knows(pool).sum() == len(detector.members) == 54
-    assert not detector.knows(new).any()
-
-
-class Mapped(np.ndarray):
-    """An array that is read in stretches and never copied by rows, as a file too large for memory wants it."""
-
-    def __getitem__(self, key: Any) -> Any:
-        assert not isinstance(key, np.ndarray), "rows were copied"
-        return super().__getitem__(key)
-
-
-def test_a_whole_pool_is_scored_from_its_file_and_not_copied() -> None:
-    x = pictures(200)
-    detector = Patches.fit(x, nothing(200), 0)
-    np.testing.assert_array_equal(detector.score(x.view(Mapped)), detector.score(x))
+    assert knows(detector, pool).sum() == len(detector.members) == 54
+    assert not knows(detector, new).any()
 
 
 def test_a_false_alarm_once_named_stays_quiet() -> None:
@@ -99,7 +88,7 @@ def test_a_false_alarm_once_named_stays_quiet() -> None:
 
 def test_what_one_anomaly_showed_is_found_in_others() -> None:
     x, labels = pictures(200), nothing(200)
-    faint = 0.4 * np.random.default_rng(4).normal(size=DEPTH)
+    faint = 0.3 * np.random.default_rng(4).normal(size=DEPTH)
     x[:12, 4] += faint.astype(np.float16)
     before = Patches.fit(x, labels, 0).score(x)
     labels[[0, 1, 2]], labels[[50, 51, 52]] = 1, 0
@@ -107,18 +96,6 @@ def test_what_one_anomaly_showed_is_found_in_others() -> None:
     free, truth = np.flatnonzero(labels < 0), np.arange(200) < 12
     assert auroc(truth[free], before[free]) < 0.97  # there was something to learn
     assert auroc(truth[free], after[free]) > auroc(truth[free], before[free]) + 0.02
-
-
-def test_what_looks_like_a_labelled_anomaly_is_not_learnt_from() -> None:
-    faint, n_before, n_after = 0.3 * np.random.default_rng(4).normal(size=DEPTH), 0, 0
-    for seed in range(8):
-        x, labels = pictures(200, seed), nothing(200)
-        x[np.arange(20), np.arange(20) % 4] += faint.astype(np.float16)
-        n_before += int(Patches.fit(x[6:], labels[6:], 0).knows(x[6:20]).sum())
-        labels[:6] = 1
-        n_after += int(Patches.fit(x, labels, 0).knows(x[6:20]).sum())
-    assert n_before > 40  # of 112 that are so faint that they are taken for normal while nobody labels
-    assert n_after < 0.7 * n_before
 
 
 def test_a_mark_says_which_patch_it_was() -> None:
@@ -135,64 +112,75 @@ def test_a_mark_says_which_patch_it_was() -> None:
     assert auroc(truth[free], pointed) > auroc(truth[free], plain) + 0.02
 
 
-def test_a_label_is_no_witness_to_itself() -> None:
-    x, labels = pictures(200), nothing(200)
-    labels[[0, 1]], labels[[50, 51]] = 1, 0  # nothing is to be seen: each resembles only itself
-    alone = [Patches.fit(x, labels, seed).foresight[0] for seed in range(3)]
-    assert max(alone) < 0.95
-
-
-def test_a_model_of_a_release_without_examples_opens() -> None:
-    x = pictures(60)
-    arrays = Patches.fit(x, nothing(60), 0).arrays()
-    older = Patches.from_arrays({name: arrays[name] for name in arrays if name not in ("anomalous", "harmless")})
-    assert np.array_equal(older.score(x), Patches.fit(x, nothing(60), 0).score(x))
-
-
-def test_a_model_of_a_release_without_scales_scores_as_it_did() -> None:
-    x = pictures(60)
-    arrays = Patches.fit(x, nothing(60), 0).arrays()
-    new = ("factors", "powers", "reach")
-    older = Patches.from_arrays({name: arrays[name] for name in arrays if name not in new} | {"members": np.ones(60)})
-    np.testing.assert_allclose(older.maps(x), distances(x, older.means, older.whitenings), rtol=1e-4)
-
-
-def test_a_place_that_is_restless_anyway_does_not_drown_a_defect_elsewhere() -> None:
-    x, rng = np.asarray(pictures(300), np.float64), np.random.default_rng(5)
-    usual = np.median(x, axis=0)
-    x[:, :5] = usual[:5] + (x[:, :5] - usual[:5]) * np.exp(0.8 * rng.normal(size=(300, 5, 1)))
-    x[np.arange(20), 5 + np.arange(20)] += 0.6 * rng.choice([-1, 1], (20, DEPTH))
-    detector = Patches.fit(x, nothing(300), 0)
-    plain = replace(detector, factors=np.ones(PLACES, np.float32), powers=np.ones(PLACES, np.float32))
-    truth = np.arange(300) < 20
-    assert auroc(truth, detector.score(x)) > auroc(truth, plain.score(x)) + 0.02
-
-
-def test_one_example_does_little_where_usual_pictures_are_much_alike() -> None:
-    x, labels = pictures(300, n_defective=20), nothing(300)
-    labels[0], labels[100:110] = 1, 0
-    detector = Patches.fit(x, labels, 0)
-    usual = np.median(np.log(np.sort(detector.maps(x)[20:], axis=1)[:, -3:].mean(axis=1)))
-    assert 0 < float(detector.reach[0]) < 6 * usual
-    far = replace(detector, reach=np.array([3.0], np.float32))
-    truth = np.arange(1, 300) < 20
-    assert auroc(truth, detector.score(x[1:])) > auroc(truth, far.score(x[1:]))
-
-
-@pytest.mark.parametrize(
-    ("anomalies", "normals", "expected"), [((0, 1, 2, 3, 4, 5), (30, 40, 50, 60, 70, 80), 6.6), ((30, 40), (0, 1), 0)]
-)
-def test_trust_follows_the_labels(anomalies: tuple[int, ...], normals: tuple[int, ...], expected: float) -> None:
-    x, labels = pictures(200, n_defective=15), nothing(200)
-    assert Patches.fit(x, labels, 0).trust == 8 * 0.75**3
-    labels[list(anomalies)], labels[list(normals)] = 1, 0
-    assert abs(Patches.fit(x, labels, 0).trust - expected) < 0.5
-
-
 def test_a_large_pool_is_learnt_from_a_sample_with_every_labelled_normal_picture() -> None:
     x, labels = pictures(300), nothing(300)
     labels[[7, 8, 9]] = 0
     detector = Patches.fit(x, labels, 0, 0.0, {"fitted_rows": 50})
     assert len(detector.members) == 45  # a tenth is suspicious, whoever says that nothing is
-    assert detector.knows(x[[7, 8, 9]]).all()
+    assert knows(detector, x[[7, 8, 9]]).all()
     assert np.isfinite(detector.score(x)).all()
+
+
+def test_answers_since_the_fit_raise_what_looks_like_them() -> None:
+    x, labels = pictures(200), nothing(200)
+    faint = 0.5 * np.random.default_rng(4).normal(size=DEPTH)
+    x[:12, 4] += faint.astype(np.float16)
+    detector = Patches.fit(x, labels, 0)
+    rows, gain = detector.gain(labels)
+    assert not gain.any(), "nobody answered"
+    labels[50] = NORMAL
+    rows, gain = detector.gain(labels)
+    assert gain[rows == 50] < -1
+    labels[50], labels[0] = -1, ANOMALY
+    rows, gain = detector.gain(labels)
+    assert np.median(gain[1:12]) > np.median(gain[12:])
+    assert not len(detector.gain(labels[:-1])[0]), "the pool is another one"
+
+
+def test_a_model_comes_back_as_it_was() -> None:
+    x, labels = pictures(60), nothing(60)
+    labels[:2], labels[2:4] = ANOMALY, NORMAL
+    detector = Patches.fit(x, labels, 0)
+    again = Patches.from_arrays(detector.arrays())
+    np.testing.assert_array_equal(again.score(x), detector.score(x))
+    np.testing.assert_array_equal(again.gain(labels)[1], detector.gain(labels)[1])
+
+
+def test_what_a_fit_measured_is_what_its_model_says() -> None:
+    detector = Patches.fit(pictures(60), nothing(60), 0)
+    scores = detector.score(pictures(60))
+    assert abs(scores.mean()) < 1e-4
+    assert scores.std() == pytest.approx(1, abs=1e-4)
+
+
+def test_a_picture_is_as_unusual_as_its_three_worst_patches() -> None:
+    maps = np.array([[1.0, 2.0, 3.0, 4.0], [9.0, 0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(_worst(maps), np.log(np.array([3, 3]) + SMALLEST))
+    np.testing.assert_allclose(_worst(maps[:, :2]), np.log(np.array([1.5, 4.5]) + SMALLEST))
+
+
+def test_what_a_direction_is_worth_by_hand() -> None:
+    east, north = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    for arm, wanted in (((0.6, 0.8), 1 + 2 * 0.36 - 0.64), ((1, 0), 3), ((0, 1), 0), ((-1, 0), 1), ((0, -1), 1)):
+        np.testing.assert_allclose(_factor(np.array([arm]), east, north), [wanted], atol=1e-9)
+    assert _factor(np.array([[1.0, 0.0]]), east[:0], north[:0]) == 1
+
+
+@pytest.mark.parametrize(("share", "n_kept"), [(None, 18), (0.0, 18), (0.25, 15), (0.9, 10)])
+def test_a_tenth_to_a_half_is_suspected_but_no_picture_labelled_normal(share: float | None, n_kept: int) -> None:
+    scores, labels = np.arange(20.0), nothing(20)
+    assert np.flatnonzero(_unsuspected(scores, labels, share)).tolist() == list(range(n_kept))
+    labels[19] = NORMAL
+    assert np.flatnonzero(_unsuspected(scores, labels, share)).tolist() == [*range(n_kept), 19]
+    assert _unsuspected(np.array([1.0, 2.0]), nothing(2), 0.5).all(), "of two none is left out"
+
+
+def test_which_pictures_are_learnt_from() -> None:
+    labels, rng = np.array([ANOMALY, -1, -1, NORMAL, -1, NORMAL, -1, NORMAL], np.int8), np.random.default_rng(0)
+    assert _fitted_rows(labels, 7, rng).tolist() == [1, 2, 3, 4, 5, 6, 7]
+    some = set(_fitted_rows(labels, 5, rng).tolist())
+    assert len(some) == 5
+    assert {3, 5, 7} < some <= {1, 2, 3, 4, 5, 6, 7}
+    assert _fitted_rows(labels, 2, rng).tolist() == [3, 5], "the labels alone are more than fit"
+    almost_all = np.array([ANOMALY, ANOMALY, -1], np.int8)
+    assert _fitted_rows(almost_all, 7, rng).tolist() == [0, 1, 2], "one picture has no spread"

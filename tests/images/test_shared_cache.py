@@ -8,10 +8,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ import pytest
 from soel.images.extract import BATCH, extract
 from soel.images.source import open_source
 from tests.images.makers import make_folder
-from tests.images.test_patches import PlaceExtractor
+from tests.images.test_patches import PlaceExtractor, view_of
 
 N_PICTURES = 60
 # Each batch takes a while, so that the processes are at it together; each one's passes are counted in a file.
@@ -31,9 +30,10 @@ import numpy as np
 from soel.images import extract as pipeline
 from soel.images.extract import extract
 from soel.images.source import open_source
+from soel.images.views import View
 from tests.images.test_patches import PlaceExtractor
 pipeline.SYNC_SECONDS = 0.0
-folder, cache, results, looks = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "looks"
+folder, cache, results = (Path(word) for word in sys.argv[1:])
 class Slow(PlaceExtractor):
     n_passes = 0
     def features(self, pictures):
@@ -47,8 +47,8 @@ class Slow(PlaceExtractor):
 source = open_source(folder)
 print("ready", flush=True)
 sys.stdin.readline()
-found = extract(source, Slow(), cache, with_patches=looks)
-np.savez(results / f"{os.getpid()}.npz", matrix=found.matrix, patches=found.patches if looks else 0)
+found = extract(source, View(Slow(), (16, 16)), cache)
+np.savez(results / f"{os.getpid()}.npz", matrix=found.matrix, patches=found.patches)
 """
 
 
@@ -61,17 +61,17 @@ class Fillers:
     results: Path
     stack: ExitStack
 
-    def begin(self, looks: Sequence[bool]) -> list[subprocess.Popen[str]]:
-        """One process for each, all at work from the same moment on. looks: whether it wants places too."""
-        processes = [self._start(each) for each in looks]
+    def begin(self, n: int) -> list[subprocess.Popen[str]]:
+        """So many processes, all at work from the same moment on."""
+        processes = [self._start() for _ in range(n)]
         for process in processes:
             assert process.stdin is not None
             process.stdin.write("\n")
             process.stdin.flush()
         return processes
 
-    def _start(self, looks: bool) -> subprocess.Popen[str]:
-        words = [self.folder, self.cache, self.results, "looks" if looks else "rows"]
+    def _start(self) -> subprocess.Popen[str]:
+        words = [self.folder, self.cache, self.results]
         process = self.stack.enter_context(
             subprocess.Popen(
                 [sys.executable, "-c", FILLER, *map(str, words)],
@@ -95,13 +95,12 @@ class Fillers:
             counts[who] += n_pictures
         return counts
 
-    def check(self, process: subprocess.Popen[str], with_patches: bool = True) -> None:
+    def check(self, process: subprocess.Popen[str]) -> None:
         """It read what one process alone computes."""
-        alone = extract(open_source(self.folder), PlaceExtractor(), self.results / "own", with_patches=True)
+        alone = extract(open_source(self.folder), view_of(PlaceExtractor()), self.results / "own")
         with np.load(self.results / f"{process.pid}.npz") as found:
             np.testing.assert_array_equal(found["matrix"], alone.matrix)
-            if with_patches:
-                np.testing.assert_array_equal(found["patches"], alone.patches)
+            np.testing.assert_array_equal(found["patches"], alone.patches)
 
 
 @pytest.fixture
@@ -112,7 +111,7 @@ def fillers(tmp_path: Path) -> Iterator[Fillers]:
 
 
 def test_processes_that_begin_together_compute_each_picture_once_and_read_the_same(fillers: Fillers) -> None:
-    processes = fillers.begin([True] * 3)
+    processes = fillers.begin(3)
     assert [process.wait(60) for process in processes] == [0, 0, 0]
     assert sum(fillers.passes().values()) == N_PICTURES
     for process in processes:
@@ -120,20 +119,11 @@ def test_processes_that_begin_together_compute_each_picture_once_and_read_the_sa
     assert not list(fillers.cache.rglob("*.partial"))
 
 
-def test_one_that_wants_places_and_one_that_does_not_share_the_rows(fillers: Fillers) -> None:
-    looks, does_not = fillers.begin([True, False])
-    assert [looks.wait(60), does_not.wait(60)] == [0, 0]
-    lines = (fillers.results / "passes").read_text().splitlines()
-    assert len(list(groupby(line.split()[0] for line in lines))) <= 2  # one after the other, if both had to compute
-    fillers.check(looks)
-    fillers.check(does_not, with_patches=False)
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_one_that_waits_goes_on_where_another_was_killed(fillers: Fillers) -> None:
     stop = fillers.results / "stop at the third"
     stop.touch()
-    processes, end = fillers.begin([True, True]), time.monotonic() + 60
+    processes, end = fillers.begin(2), time.monotonic() + 60
     while not (fillers.results / "passes").exists() or sum(fillers.passes().values()) < 3 * BATCH:
         assert all(process.poll() is None for process in processes)
         assert time.monotonic() < end

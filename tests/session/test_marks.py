@@ -47,8 +47,10 @@ def test_a_polygon_is_filled() -> None:
 
 def test_only_the_seen_part_of_a_picture_has_places() -> None:
     at_the_rim = Region("point", ((0.05, 0.5),))
-    assert covered(at_the_rim, width=160) == []
-    assert covered(at_the_rim, Grid(4, 8, whole=True), width=160) == [16]
+    assert covered(at_the_rim, Grid(4, 4, (0.0, 0.25, 1.0, 0.75)), width=160) == []
+    assert covered(at_the_rim, Grid(4, 8), width=160) == [16]
+    rim = Region("point", ((1.0, 1.0),))
+    assert covered(rim, Grid(4, 4, first=(0.0, 0.0), step=(0.2, 0.2)).even) == [15], "each point lies in a place"
 
 
 def test_the_outline_of_a_brush_covers_what_the_brush_does() -> None:

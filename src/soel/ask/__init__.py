@@ -9,6 +9,7 @@ STRATEGIES = Registry(
         "diverse": "soel.ask.by_distance:Diverse",
         "gradient-diverse": "soel.ask.by_distance:GradientDiverse",
         "random": "soel.ask.by_score:Random",
+        "highest": "soel.ask.by_score:Highest",
         "positive": "soel.ask.by_score:Positive",
         "positive-random": "soel.ask.by_score:PositiveRandom",
         "positive-diverse": "soel.ask.by_distance:PositiveDiverse",

@@ -1,4 +1,4 @@
-"""Strategies that look at scores alone, or at nothing: random, positive, positive-random and margin."""
+"""Strategies that look at scores alone, or at nothing: random, highest, positive, positive-random and margin."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from soel.ask.strategy import Need, Strategy, alarm_margin, certain
 from soel.types import PoolView, Selection
+
+EVERY = 4  # questions, one of them is drawn by chance
 
 
 class Random(Strategy):
@@ -15,6 +17,27 @@ class Random(Strategy):
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         return uniform(view.unlabelled, n_rows, rng)
+
+
+class Highest(Strategy):
+    """The highest score; every fourth question is drawn from all others, each as likely.
+
+    Sequential: scores know every answer so far. The drawn ones show what low scores hold, so that the estimated share
+    keeps its interval.
+    """
+
+    needs = frozenset({Need.SCORES})
+    is_sequential = True
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        free = view.unlabelled
+        left = free[np.argsort(-view.scores[free], kind="stable")].tolist()
+        rows, odds, n_known = list[int](), list[float](), len(view.labelled)
+        for n_asked in range(n_known + 1, n_known + n_rows + 1):
+            is_drawn = n_asked % EVERY == 0
+            odds.append(1 / len(left) if is_drawn else 1.0)
+            rows.append(left.pop(int(rng.integers(len(left))) if is_drawn else 0))
+        return Selection(np.array(rows, np.int64), np.array(odds))
 
 
 class Positive(Strategy):

@@ -162,7 +162,8 @@ SETTINGS: Mapping[str, ColumnSetting] = {
     "strict": ColumnSetting("yes", "refuse columns that the pool lacks, and files that cannot be read", read=_yes),
     "kind": ColumnSetting("KIND", "what rows are: table, vectors (features of a network), or auto"),
     "patches": ColumnSetting("yes|no", "look at places beside the whole picture (default: auto)", "pictures"),
-    "resolution": ColumnSetting("PIXELS", "look at pictures in tiles, the shorter side this long", "pictures", int),
+    "resolution": ColumnSetting("PIXELS", "look at places with the shorter side this long", "pictures", int),
+    "region": ColumnSetting("MASK|X,Y,W,H", "judge only what a mask shows in white, or this box", "pictures"),
     "path_column": ColumnSetting("COLUMN", "the column of a table that names picture files", "pictures"),
     "every": ColumnSetting("N", "keep every N-th frame of a clip (default: 1)", "pictures", int),
     "frame_rate": ColumnSetting("N", "pictures of a folder are frames, N a second", "pictures", float),
@@ -238,6 +239,7 @@ class DataSettings:
             bar,
             patches=given.get("patches", "auto"),
             resolution=given.get("resolution"),
+            region=given.get("region"),
         )
 
 

@@ -113,10 +113,9 @@ class PlaceDetector(Detector):
 
     limit: Floats
 
-    @property
     @abstractmethod
-    def trust(self) -> float:
-        """How much its score should count beside another's, from 0 on, by scores of held-out labels."""
+    def gain(self, labels: Labels) -> tuple[Rows, Floats]:
+        """Rows (R,) of its pool and how far answers (N,) that came since the fit raise the score of each."""
 
     @classmethod
     @abstractmethod

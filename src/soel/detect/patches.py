@@ -1,35 +1,30 @@
-"""How unlike the patches of a picture are to those of the pool at the same places."""
+"""How unlike the patches of a picture are to those of the pool at the same places, and what answers teach of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from soel.detect.detector import NOTHING, Options, PlaceDetector
-from soel.detect.examples import Examples, arms_at, find_examples, weigh, weigh_arms
 from soel.detect.fingerprints import fingerprints, is_among
-from soel.detect.foresight import judge_foresight, trust_in
-from soel.detect.places import (
-    Gaussians,
-    bring_to_scale,
-    choose_own_share,
-    distances,
-    fit_gaussians,
-    fit_scales,
-    whiten,
-    without_itself,
-)
+from soel.detect.places import Gaussians, Moments
+from soel.numeric import single_threaded_blas
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Booleans, Floats, Labels, Rows
 
 WORST = 3  # patches whose mean distance is the picture's
 USUAL_SHARE = 0.1  # of the pool, left out as suspicious at least: a few sound pictures less cost nothing
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
-# Chosen on solar cells, boards and granite (benchmarks/choices.md):
-ALIKE = 6.0  # spreads of usual pictures' scores that a patch gains which points where an example of an anomaly does
+UP, DOWN = 2.0, 1.0  # what a patch gains that points where an anomalous one does, and loses where a normal one does
+TAUGHT = {ANOMALY: 3, NORMAL: 5}  # worst patches of a labelled picture that stand for its label
+MOST_MARKED, MOST_PICTURES = 20, 200  # patches of one picture, and pictures of each label, that teach
+ASKED, KEPT = 2000, 16  # pictures that questions are chosen among, and patches of each that are kept for it
+LARGEST = 6e4  # that half precision holds
+PLACES = 1 << 22  # of pictures that are scored at once
 
 
 @dataclass(frozen=True)
@@ -43,34 +38,35 @@ class PatchesOptions(Options):
 class Patches(PlaceDetector):
     """A Gaussian at each place of the picture; rows (N, P, D), or (N, D) for pictures of one patch.
 
-    The covariance of a place is mixed with that of all places: so much that the pool's pictures, each left out in
-    turn, are most likely. Where all pictures show the same object the places differ and keep their own; in a texture
-    they share. The pool's most suspicious pictures are left out of a second fit, those labelled normal are not, and
-    labelled anomalies are in neither; where there are labels, a third fit leaves out those that are suspicious by what
-    these teach. Distances are brought to one scale at all places. That of a patch counts more where it leaves the
-    normal in the direction of a labelled anomaly's worst patches, or of those that somebody marked; and less where it
-    looks like one of a picture labelled normal. The score is the logarithm of the mean distance of the worst patches,
-    in units of its spread over the pool.
+    A patch x at place p is whitened, w = S_p (x - m_p), and its distance d = |w| becomes
+
+        d (1 + 2 max_i cos+(w, a_i)^2 - 1 max_j cos+(w, b_j)^2),
+
+    a_i the unit vectors of the three worst patches of each labelled anomaly, or of those that somebody marked, and b_j
+    those of the five worst patches of each picture labelled normal. Labelled anomalies are not fitted, pictures
+    labelled normal are; the most suspicious tenth of the others is left out of a second fit. A picture's score is the
+    logarithm of the mean of its three largest distances, in units of its spread over the pool.
+
+    It fails where normal patches are rare at their place, as those of parts at any angle are.
     """
 
     name = "patches"
-    version = 5
+    version = 6
 
     means: Floats  # (P, D)
-    whitenings: Floats  # (P, D, D) make the spread at a place the same in every direction
-    factors: Floats  # (P,) and
-    powers: Floats  # (P,) bring distances to the scale of all places
+    whitenings: Floats  # (C, D (D + 1) / 2) rows of lower triangles, see `Gaussians`
     leverage: Floats  # (1,) the weight of one picture in the covariances that it was fitted into
     members: Floats  # (m, 2) fingerprints of the pictures that were fitted
     limit: Floats  # (1,) the distance that no patch of most unsuspected pictures exceeds
-    foresight: Floats  # (1,) the chance that a labelled anomaly lies above a labelled normal picture
     middle: Floats  # (1,) the pool's mean before it is moved to 0
     spread: Floats  # (1,) and its standard deviation
     anomalous: Floats  # (a, D) directions in which patches of labelled anomalies leave the normal
     harmless: Floats  # (b, D) and those of pictures labelled normal
-    reach: Floats  # (1,) the logarithm of how much more a patch counts that points where an anomalous one does
+    asked: Floats  # (R,) rows of the pool that questions are chosen among, and the number of all its rows after them
+    arms: Floats  # (R, K, D) the whitened worst patches of each
 
     @classmethod
+    @single_threaded_blas()
     def fit(
         cls,
         pool: Floats,
@@ -84,157 +80,105 @@ class Patches(PlaceDetector):
 
         marked: (N, P), which places somebody pointed at in labelled anomalies.
         """
-        return cls.fit_and_withhold(pool, labels, seed, share, options, marked)[0]
-
-    @classmethod
-    def fit_and_withhold(
-        cls,
-        pool: Floats,
-        labels: Labels,
-        seed: int,
-        share: float | None = None,
-        options: Mapping[str, Any] = NOTHING,
-        marked: Booleans | None = None,
-    ) -> tuple[Patches, Floats]:
-        """The same, and scores (N,) of labelled pictures as if each one's own label were not known."""
         most, rng, x = PatchesOptions.read(options).fitted_rows, np.random.default_rng(seed), fold(pool)
-        candidates = _fitted_rows(labels, most, rng)
-        own = choose_own_share(x[candidates])
-        rows = _unsuspected(_worst(_Usual.fit(x, candidates, own).found), candidates, labels, share)
-        lesson = _Lesson.fit(x, rows, own, labels, marked, rng)
-        withheld = _score_without_own_label(lesson, x)  # by this fit: in the next each label says who is left out
-        if (labels != UNLABELLED).any():
-            rows = _unsuspected(_worst(lesson.weighed), candidates, labels, share)
-            lesson = _Lesson.fit(x, rows, own, labels, marked, rng)
-        usual, raw = lesson.usual, _worst(lesson.weighed)
-        free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
-        fitted = cls.from_arrays(
-            {
-                "means": usual.normal.means,
-                "whitenings": usual.normal.whitenings,
-                "factors": usual.factors,
-                "powers": usual.powers,
-                "leverage": np.array([usual.normal.leverage]),
-                "members": fingerprints(x[rows]),
-                "limit": np.array([np.quantile(lesson.weighed[rows].max(axis=1), QUIET)]),
-                "foresight": np.array([judge_foresight(withheld, labels)]),
-                "middle": np.array([free.mean()]),
-                "spread": np.array([free.std() or 1.0]),
-                "anomalous": lesson.anomalous.arms,
-                "harmless": lesson.harmless.arms,
-                "reach": np.array([lesson.reach]),
-            }
+        rows = _fitted_rows(labels, most, rng)
+        moments = Moments.of(x, rows)
+        normal = Gaussians.of(moments)
+        raw = _worst(normal.measure(x, rows, np.ones(len(rows), bool)))
+        kept = _unsuspected(raw, labels[rows], share)
+        normal, fitted = Gaussians.of(moments.without(x, rows[~kept])), rows[kept]
+        taught = {
+            label: _directions(normal, x, np.flatnonzero(labels == label), label, marked, rng)
+            for label in (ANOMALY, NORMAL)
+        }
+        own = cls(
+            means=normal.means,
+            whitenings=_pack(normal.whitenings),
+            leverage=np.array([normal.leverage], np.float32),
+            members=np.concatenate([fingerprints(x[part]) for part in np.array_split(fitted, -(-len(fitted) // 64))]),
+            limit=np.ones(1, np.float32),
+            middle=np.zeros(1, np.float32),
+            spread=np.ones(1, np.float32),
+            anomalous=taught[ANOMALY],
+            harmless=taught[NORMAL],
+            asked=np.zeros(1, np.float32),
+            arms=np.zeros((0, KEPT, x.shape[2]), np.float16),
         )
-        return fitted, fitted._in_units(withheld)
+        return own._measured(x, labels, fitted)
 
+    @single_threaded_blas()
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of patches (n, P, D)."""
-        return self.score_maps(self.maps(x))
+        x, step = fold(x), max(1, PLACES // self.means.shape[0])
+        parts = [_worst(self.maps(x[start : start + step])) for start in range(0, len(x), step)]
+        return np.asarray((np.concatenate([*parts, np.zeros(0)]) - self.middle) / self.spread)
 
-    def score_maps(self, maps: Floats) -> Floats:
-        """Anomaly scores (n,) of pictures by their maps (n, P)."""
-        return self._in_units(_worst(maps))
-
+    @single_threaded_blas()
     def maps(self, x: Floats) -> Floats:
-        """The distance (n, P) of each patch (n, P, D) from what is normal at its place, as examples weigh it.
+        """The distance (n, P) of each patch (n, P, D) from what is normal at its place, as answers weigh it.
 
         A picture that was fitted is measured by the others, wherever it stands now.
         """
-        found, own = distances(fold(x), self.means, self.whitenings), self.knows(x)
-        found[own] = without_itself(found[own], len(self.members), float(self.leverage[0]))
-        return bring_to_scale(found, self.factors, self.powers) * self._weights(x)
-
-    def knows(self, x: Floats) -> Booleans:
-        """Which pictures (n,) were fitted."""
-        return is_among(fingerprints(fold(x)), self.members)
+        return self._maps(fold(x), is_among(fingerprints(fold(x)), self.members))
 
     def space(self, x: Floats) -> Floats:
         """The mean (n, D) of the worst patches, as they lie around what is normal at their places."""
         x = fold(x)
-        at = np.argpartition(-self.maps(x), min(WORST, x.shape[1]) - 1, axis=1)[:, :WORST]  # (n, WORST)
-        return np.asarray(arms_at(self.means, self.whitenings, x, at).mean(axis=1))
+        return np.array([self._arms(x[row], at, WORST).mean(axis=0) for row, at in enumerate(self.maps(x))])
 
-    @property
-    def trust(self) -> float:
-        """From 0 where labels contradict it to 8 where it foretells every one; 3.4 where there are none."""
-        return trust_in(float(self.foresight[0]))
+    def gain(self, labels: Labels) -> tuple[Rows, Floats]:
+        """Rows (R,) of its pool and how far answers (N,) that came since raise the score of each."""
+        *_, n_pool = rows = self.asked.astype(np.int64)
+        if n_pool != len(labels):
+            return rows[:0], np.zeros(0)
+        rows, arms = rows[:-1], self.arms.astype(np.float32)  # (R, K, D), the worst first
+        lengths = np.linalg.norm(arms, axis=2)
+        units = arms / np.maximum(lengths, SMALLEST)[..., None]
+        more = {label: units[labels[rows] == label, :n].reshape(-1, units.shape[2]) for label, n in TAUGHT.items()}
+        anomalous, harmless = np.vstack([self.anomalous, more[ANOMALY]]), np.vstack([self.harmless, more[NORMAL]])
+        before = _worst(lengths * _factor(units, self.anomalous, self.harmless))
+        return rows, (_worst(lengths * _factor(units, anomalous, harmless)) - before) / self.spread
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The detector back from its arrays; older ones had no examples or scales, and knew pictures by their place."""
-        none, same = np.zeros((0, arrays["means"].shape[-1]), np.float32), np.ones(len(arrays["means"]))
-        older: dict[str, np.ndarray] = {
-            "anomalous": none,
-            "harmless": none,
-            "factors": same,
-            "powers": same,
-            "reach": np.ones(1),
-        }
-        known = {} if arrays["members"].ndim == 2 else {"members": np.zeros((0, 2))}
-        return super().from_arrays({**older, **arrays, **known})
+        """The detector back from its arrays."""
+        return cls(**{name: np.asarray(array) for name, array in arrays.items()})
 
-    def _weights(self, x: Floats) -> Floats:
-        normal = Gaussians(self.means, self.whitenings, float(self.leverage[0]))
-        return weigh(normal, fold(x), self.anomalous, self.harmless, float(self.reach[0]))
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything it has learnt, by name: the large ones in half precision."""
+        return super().arrays() | {"whitenings": self.whitenings.astype(np.float16), "arms": self.arms}
 
-    def _in_units(self, raw: Floats) -> Floats:
-        return np.asarray((raw - self.middle) / self.spread)
+    @cached_property
+    def _normal(self) -> Gaussians:
+        whitenings = _unpack(self.whitenings, self.means.shape[1])
+        return Gaussians(self.means, whitenings, float(self.leverage[0]), len(self.members))
 
+    def _maps(self, x: Floats, is_fitted: Booleans) -> Floats:
+        def factor(units: Floats) -> Floats:
+            return _factor(units, self.anomalous, self.harmless)
 
-@dataclass(frozen=True)
-class _Usual:
-    """What is normal at each place, and the distances (N, P) of the pool's pictures from it.
+        teaches = len(self.anomalous) + len(self.harmless) > 0
+        return self._normal.measure(x, np.arange(len(x)), is_fitted, factor if teaches else None)
 
-    Those of fitted rows are as if each had been left out. factors, powers: (P,) of the scale they were brought to.
-    """
+    def _arms(self, picture: Floats, distances: Floats, n: int) -> Floats:
+        """The whitened arms (n, D) of the worst patches of a picture (P, D), the worst first."""
+        places = np.argsort(-distances, kind="stable")[:n]
+        return self._normal.arms(picture[places], places)
 
-    normal: Gaussians
-    found: Floats
-    factors: Floats
-    powers: Floats
-
-    @classmethod
-    def fit(cls, x: Floats, rows: Rows, own: float) -> _Usual:
-        normal = fit_gaussians(x[rows], own)
-        found = distances(x, normal.means, normal.whitenings)
-        found[rows] = without_itself(found[rows], len(rows), normal.leverage)
-        factors, powers = fit_scales(found[rows])
-        return cls(normal, bring_to_scale(found, factors, powers), factors, powers)
-
-
-@dataclass(frozen=True)
-class _Lesson:
-    """What is normal, examples of each label, and the distances (N, P) of the pool's pictures as these weigh them."""
-
-    usual: _Usual
-    anomalous: Examples
-    harmless: Examples
-    reach: float
-    weighed: Floats
-
-    @classmethod
-    def fit(
-        cls, x: Floats, rows: Rows, own: float, labels: Labels, marked: Booleans | None, rng: np.random.Generator
-    ) -> _Lesson:
-        """rows: those that are taken for normal."""
-        usual = _Usual.fit(x, rows, own)
-        normal, found = usual.normal, usual.found
-        anomalous = find_examples(normal, x, found, labels, ANOMALY, marked, rng)
-        harmless = find_examples(normal, x, found, labels, NORMAL, marked, rng)
-        reach = ALIKE * _spread_below(_worst(found[rows]))
-        weighed = np.asarray(found * weigh(normal, x, anomalous.arms, harmless.arms, reach))
-        return cls(usual, anomalous, harmless, reach, weighed)
-
-
-def _score_without_own_label(lesson: _Lesson, x: Floats) -> Floats:
-    """Raw scores (N,) of labelled pictures as if each one's own label were not known; of others as they are without."""
-    usual, examples = lesson.usual, (lesson.anomalous, lesson.harmless)
-    raw = _worst(usual.found)
-    for row in np.union1d(*(each.owners for each in examples)):
-        arms = whiten(x[[row]], usual.normal.means, usual.normal.whitenings)
-        anomalous, harmless = (each.arms[each.owners != row] for each in examples)
-        raw[row] = _worst(usual.found[[row]] * weigh_arms(arms, anomalous, harmless, lesson.reach))[0]
-    return raw
+    def _measured(self, x: Floats, labels: Labels, fitted: Rows) -> Patches:
+        """The same with its units, from the pool's own distances, and what questions are chosen by."""
+        maps = self._maps(x, np.isin(np.arange(len(x)), fitted))
+        raw = _worst(maps)
+        free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
+        asked = np.sort(np.argsort(-raw, kind="stable")[:ASKED])
+        return replace(
+            self,
+            limit=np.array([np.quantile(maps[fitted].max(axis=1), QUIET)], np.float32),
+            middle=np.array([free.mean()], np.float32),
+            spread=np.array([free.std() or 1.0], np.float32),
+            asked=np.append(asked, len(x)).astype(np.float32),
+            arms=np.array([self._arms(x[row], maps[row], KEPT) for row in asked], np.float16),
+        )
 
 
 def fold(x: Floats) -> Floats:
@@ -253,19 +197,54 @@ def _fitted_rows(labels: Labels, most: int, rng: np.random.Generator) -> Rows:
     return np.union1d(known, rng.choice(free, most - len(known), replace=False)) if len(known) < most else known
 
 
-def _unsuspected(scores: Floats, rows: Rows, labels: Labels, share: float | None) -> Rows:
-    """Of the fitted rows, those that the share leaves unsuspected; labelled normal ones in any case."""
-    limit = np.quantile(scores[rows], 1 - min(max(share or 0.0, USUAL_SHARE), 0.5))
-    kept = rows[(scores[rows] <= limit) | (labels[rows] == NORMAL)]
-    return kept if len(kept) > 1 else rows
+def _unsuspected(scores: Floats, labels: Labels, share: float | None) -> Booleans:
+    """Which rows (m,) the share leaves unsuspected by their scores; labelled normal ones in any case."""
+    limit = np.quantile(scores, 1 - min(max(share or 0.0, USUAL_SHARE), 0.5))
+    kept = np.asarray((scores <= limit) | (labels == NORMAL))
+    return kept if kept.sum() > 1 else np.ones(len(scores), bool)
 
 
-def _spread_below(scores: Floats) -> float:
-    """How far the lower part of scores (n,) lies from their middle: a spread that anomalies do not widen."""
-    return float(np.median(scores) - np.quantile(scores, 0.16))
+def _directions(
+    normal: Gaussians, x: Floats, rows: Rows, label: int, marked: Booleans | None, rng: np.random.Generator
+) -> Floats:
+    """Unit vectors (m, D) of the marked or the worst patches of pictures with this label."""
+    rows = rows if len(rows) <= MOST_PICTURES else np.sort(rng.choice(rows, MOST_PICTURES, replace=False))
+    found: list[Floats] = [np.zeros((0, x.shape[2]), np.float32)]
+    for row, distances in zip(rows, normal.measure(x, rows), strict=True):
+        places = np.argsort(-distances, kind="stable")
+        pointed_at = label == ANOMALY and marked is not None and bool(marked[row].any())
+        places = places[marked[row][places]][:MOST_MARKED] if pointed_at else places[: TAUGHT[label]]  # type: ignore[index]
+        found.append(normal.arms(x[row][places], places))
+    arms = np.concatenate(found)
+    return np.asarray(arms / np.maximum(np.linalg.norm(arms, axis=1, keepdims=True), SMALLEST), np.float32)
+
+
+def _factor(units: Floats, anomalous: Floats, harmless: Floats) -> Floats:
+    """What distances of patches with these directions (..., D) are multiplied by."""
+    return np.asarray(1 + UP * _likeness(units, anomalous) - DOWN * _likeness(units, harmless))
+
+
+def _likeness(units: Floats, examples: Floats) -> Floats:
+    """The square of the largest cosine to any example (m, D), 0 where all are negative."""
+    if not len(examples):
+        return np.zeros(units.shape[:-1], np.float32)
+    return np.asarray(np.maximum((units @ examples.T).max(axis=-1), 0) ** 2)
 
 
 def _worst(maps: Floats) -> Floats:
     """The logarithm (n,) of the mean of each picture's largest distances (n, P)."""
     n_worst = min(WORST, maps.shape[1])
     return np.asarray(np.log(-np.partition(-maps, n_worst - 1, axis=1)[:, :n_worst].mean(axis=1) + SMALLEST))
+
+
+def _pack(lower: Floats) -> Floats:
+    """Lower triangles (C, D, D) as rows (C, D (D + 1) / 2), rounded as they are stored."""
+    rows = np.clip(lower[:, *np.tril_indices(lower.shape[1])], -LARGEST, LARGEST)
+    return np.asarray(rows, np.float16).astype(np.float32)
+
+
+def _unpack(packed: Floats, width: int) -> Floats:
+    """Lower triangles (C, D, D) from their rows."""
+    lower = np.zeros((len(packed), width, width), np.float32)
+    lower[:, *np.tril_indices(width)] = packed
+    return lower

@@ -20,13 +20,14 @@ from soel.files import explaining, hold_lock, move, parse_json, sync, write_whol
 from soel.images.decode import square
 from soel.images.extractors import Extractor, Pictures
 from soel.images.image_items import PictureSource, Skipped, fingerprint, reason
-from soel.images.patches import DEPTH, VERSION, Patches, PatchExtractor, fold_patches, has_patches, patch_depth
-from soel.images.tiles import Tiled, stretch
+from soel.images.patches import Patches, fold_patches
+from soel.images.views import View
 from soel.numeric import in_order, n_cores, single_threaded_blas
 from soel.types import Floats, Progress, Rows
 
-BATCH = 16
-STRETCH = 32  # rows that one thread decodes in one go: frames of a clip need few seeks this way
+BATCH = 16  # pictures, or fewer large ones
+BATCH_PIXELS = 1_100_000
+STRETCHES = 2  # batches that one thread decodes in one go: frames of a clip need few seeks this way
 AHEAD = 2  # stretches decoded ahead, per thread
 SYNC_SECONDS = 5.0
 
@@ -35,7 +36,7 @@ SYNC_SECONDS = 5.0
 class Features:
     """matrix: (n, d) of the rows that could be read. rows: (n,) their positions. faulty: the others, and why.
 
-    patches: (n, P, D) of the same rows, where they were asked for and the extractor can look at places.
+    patches: (n, P, D) of the same rows, by a view that looks at places.
     """
 
     matrix: Floats
@@ -45,12 +46,12 @@ class Features:
 
 
 Batch = tuple[tuple[Floats, ...], dict[int, str]]  # vectors (B, d), and patches (B, P D) if wanted; faults by row
-Elsewhere = Callable[[range, bool], Iterator[Batch]]  # rows, and whether patches are wanted -> their batches, in order
+Elsewhere = Callable[[range], Iterator[Batch]]  # rows -> their batches, in order
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Squares (B, size, size, 3), or whole pictures for tiles; one that cannot be read is black, `faults` says why."""
+    """Squares (B, size, size, 3), or pictures as a view has them; of one that is black, `faults` says why."""
 
     pictures: Pictures
     faults: dict[int, str]
@@ -61,24 +62,21 @@ def extract(
     extractor: Extractor,
     cache: Path | None = None,
     progress: Progress | None = None,
-    with_patches: bool = False,
     elsewhere: Elsewhere | None = None,
 ) -> Features:
     """Features of all items. What is in the cache is not computed again, what was begun is gone on with.
 
-    with_patches: from the same pass, where the extractor can look at places. elsewhere: computes the rows from a first
-    one on with other processes, in order.
+    A view gives patches from the same pass. elsewhere: computes the rows from a first one on with other processes, in
+    order.
     """
     n_rows, lasting = len(source.items), cache is not None and extractor.fingerprint is not None
-    looks = with_patches and has_patches(extractor)
     with _place(source, extractor, cache) as folder, _alone(folder), single_threaded_blas(), ExitStack() as stack:
         stores = [stack.enter_context(GrowingMatrix(folder, n_rows))]
-        if looks:
-            deeper = f"-{patch_depth(extractor)}" if patch_depth(extractor) != DEPTH else ""
-            stores.append(stack.enter_context(GrowingMatrix(folder / f"patches-{VERSION}{deeper}", n_rows, "<f2")))
+        if isinstance(extractor, View):
+            stores.append(stack.enter_context(GrowingMatrix(folder / "patches", n_rows, "<f2")))
         done = min(store.done for store in stores)
         rows = range(done, n_rows)
-        batches = _compute_batches(source, extractor, rows, looks) if elsewhere is None else elsewhere(rows, looks)
+        batches = _compute_batches(source, extractor, rows) if elsewhere is None else elsewhere(rows)
         for found, faults in batches:
             done += len(found[0])
             for store, more in zip(stores, found, strict=True):
@@ -87,24 +85,23 @@ def extract(
             if progress is not None:
                 progress(done, n_rows)
         kept, faults = [store.finish() for store in stores], stores[0].faults
-        return _readable(source, kept, faults, lasting, patch_depth(extractor) if looks else DEPTH)
+        return _readable(source, kept, faults, lasting)
 
 
-def compute_rows(source: PictureSource, extractor: Extractor, rows: range, looks: bool) -> Batch:
+def compute_rows(source: PictureSource, extractor: Extractor, rows: range) -> Batch:
     """Features of a run of rows as one batch. Runs of whole batches give what one pass gives."""
     with single_threaded_blas():
-        found, faults = zip(*_compute_batches(source, extractor, rows, looks), strict=True)
+        found, faults = zip(*_compute_batches(source, extractor, rows), strict=True)
     joined = tuple(np.concatenate(column) for column in zip(*found, strict=True))
     return joined, {row: why for each in faults for row, why in each.items()}
 
 
-def _compute_batches(source: PictureSource, extractor: Extractor, rows: range, looks: bool) -> Iterator[Batch]:
+def _compute_batches(source: PictureSource, extractor: Extractor, rows: range) -> Iterator[Batch]:
     """The batches of a run of rows, in order; several at once where the extractor can."""
 
     def compute(batch: Prepared) -> Batch:
-        if not looks:
+        if not isinstance(extractor, View):
             return (extractor.features(batch.pictures),), batch.faults
-        assert isinstance(extractor, PatchExtractor)
         vectors, patches = extractor.look(batch.pictures)
         return (vectors, patches.reshape(len(patches), -1)), batch.faults
 
@@ -112,37 +109,42 @@ def _compute_batches(source: PictureSource, extractor: Extractor, rows: range, l
     return map(compute, batches) if n_together < 2 else in_order(compute, batches, n_together, n_together + 1)
 
 
-def _readable(
-    source: PictureSource, found: Sequence[Floats], faults: dict[int, str], lasting: bool, depth: int
-) -> Features:
+def _readable(source: PictureSource, found: Sequence[Floats], faults: dict[int, str], lasting: bool) -> Features:
     n_rows = len(found[0])
     rows = np.array([row for row in range(n_rows) if row not in faults], np.int64)
     if not len(rows):
         raise DataError(f"None of the {n_rows} items of {source.name} can be decoded. Check the files.")
     kept = [matrix if lasting and not faults else matrix[rows] for matrix in found]  # a copy, where no file lasts
     faulty = tuple(Skipped(source.items[row].name, why) for row, why in faults.items())
-    return Features(kept[0], rows, faulty, fold_patches(kept[1], depth) if len(kept) > 1 else None)
+    return Features(kept[0], rows, faulty, fold_patches(kept[1]) if len(kept) > 1 else None)
 
 
 def _batches(source: PictureSource, extractor: Extractor, rows: range) -> Iterator[Prepared]:
     """Prepared pictures of a run of rows in batches, in order."""
-    held = Prepared(np.empty((0, *_shape(extractor), 3), np.uint8), {})
+    held, size = Prepared(np.empty((0, *_shape(extractor), 3), np.uint8), {}), batch_size(extractor)
     for part in _ahead(source, extractor, rows):
         held = Prepared(np.concatenate([held.pictures, part.pictures]), held.faults | part.faults)
-        while len(held.pictures) >= BATCH:
-            yield Prepared(held.pictures[:BATCH], held.faults)
-            held = Prepared(held.pictures[BATCH:], {})
+        while len(held.pictures) >= size:
+            yield Prepared(held.pictures[:size], held.faults)
+            held = Prepared(held.pictures[size:], {})
     if len(held.pictures):
         yield held
 
 
 def _shape(extractor: Extractor) -> tuple[int, int]:
     """Height and width of the pictures that it takes."""
-    return extractor.shape if isinstance(extractor, Tiled) else (extractor.size, extractor.size)
+    return extractor.shape if isinstance(extractor, View) else (extractor.size, extractor.size)
+
+
+def batch_size(extractor: Extractor) -> int:
+    """How many pictures go through the network together."""
+    height, width = _shape(extractor)
+    return max(1, min(BATCH, BATCH_PIXELS // (height * width)))
 
 
 def _ahead(source: PictureSource, extractor: Extractor, rows: range) -> Iterator[Prepared]:
-    stretches = (rows[at : at + STRETCH] for at in range(0, len(rows), STRETCH))
+    step = STRETCHES * batch_size(extractor)
+    stretches = (rows[at : at + step] for at in range(0, len(rows), step))
     n_threads = n_cores()
     return in_order(lambda rows: _prepare(source, rows, extractor), stretches, n_threads, AHEAD * n_threads)
 
@@ -155,7 +157,8 @@ def _prepare(source: PictureSource, rows: Sequence[int], extractor: Extractor) -
         if isinstance(picture, DataError):
             faults[rows[at]] = reason(picture)
         else:
-            pictures[at] = stretch(picture, shape) if isinstance(extractor, Tiled) else square(picture, extractor.size)
+            seen = extractor.prepare(picture) if isinstance(extractor, View) else square(picture, extractor.size)
+            pictures[at] = seen
     return Prepared(pictures, faults)
 
 

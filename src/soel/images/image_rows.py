@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from soel.errors import SchemaError
 from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
-from soel.images.patches import SMALLEST_SIDE, look_as_before
+from soel.images.patches import SMALLEST_SIDE
 from soel.images.source import image_array
-from soel.images.tiles import Tiles, open_tiles
+from soel.images.views import choose_shape, open_view
 from soel.plugins import is_installed
 from soel.settings import PICTURE_BACKBONES, Profile
 from soel.types import Floats
@@ -25,16 +25,13 @@ _NEEDED = ("PIL", "onnx", "onnxruntime")
 class ImageRows:
     """How pictures of one shape (H, W, C) become rows. extractor: None for the pixels themselves.
 
-    shape: empty where pictures may be of any size. has_patches: whether places are looked at beside the whole picture.
-    tiles: in how many tiles, down and across; None for the square in the middle. patch_depth: how many values a patch
-    has; None for all that the extractor gives.
+    shape: empty where pictures may be of any size. view: the shape and the region by which places are looked at beside
+    the whole picture; None where they are not.
     """
 
     shape: tuple[int, ...]
     extractor: str | None
-    has_patches: bool = False
-    tiles: Tiles | None = None
-    patch_depth: int | None = None
+    view: Mapping[str, Any] | None = None
 
     def read(self, X: Any) -> tuple[Floats, Floats | None]:
         """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
@@ -49,21 +46,20 @@ class ImageRows:
             raise SchemaError(f"Arrays of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")
         if self.extractor is None:
             return np.asarray(pictures.reshape(len(pictures), -1)), None
-        source, extractor = image_array("X", pictures), look_as_before(open_extractor(self.extractor), self.patch_depth)
-        extractor = extractor if self.tiles is None else open_tiles(extractor, self.tiles)
-        found = extract(source, extractor, cache_folder(), with_patches=self.has_patches)
+        source, extractor = image_array("X", pictures), open_extractor(self.extractor)
+        if self.view is not None:
+            extractor = open_view(extractor, self.view["shape"], self.view["region"])
+        found = extract(source, extractor, cache_folder())
         return found.matrix, found.patches
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        looks = {"has_patches": self.has_patches, "tiles": self.tiles, "patch_depth": self.patch_depth}
-        return {"shape": list(self.shape), "extractor": self.extractor, **looks}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
         """Back from plain JSON values."""
-        tiles = values["tiles"] and tuple(values["tiles"])
-        return cls(tuple(values["shape"]), values["extractor"], values["has_patches"], tiles, values["patch_depth"])
+        return cls(tuple(values["shape"]), values["extractor"], values["view"])
 
 
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:
@@ -84,7 +80,8 @@ def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile
     if not on_pixels and pictures.dtype != np.uint8:
         raise SchemaError(f"Features are taken of pictures in bytes (uint8), got {pictures.dtype}. Convert them.")
     looks = not on_pixels and profile.vectors.patch_detector is not None and min(pictures.shape[1:3]) >= SMALLEST_SIDE
-    rows = ImageRows(pictures.shape[1:], None if on_pixels else DEFAULT, looks)
+    view = {"shape": choose_shape([pictures.shape[1:3]]), "region": None} if looks else None
+    rows = ImageRows(pictures.shape[1:], None if on_pixels else DEFAULT, view)
     return rows, profile.with_parts(scaling="none")  # pixels and features keep their scale
 
 

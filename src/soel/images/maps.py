@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -37,15 +38,18 @@ class Box:
 
 
 @dataclass(frozen=True)
-class MappedPicture:
-    """A picture with its map. name: what it is called. values: (P,) distances of places, in units of the limit.
-
-    grid: where the places lie.
-    """
+class ScoredPicture:
+    """A picture by what it is called."""
 
     name: str
     item: str
     score: float
+
+
+@dataclass(frozen=True)
+class MappedPicture(ScoredPicture):
+    """A picture with its map. values: (P,) distances of places, in units of the limit. grid: where the places lie."""
+
     picture: Picture
     values: Floats
     grid: Grid
@@ -90,8 +94,12 @@ def draw_overlay(picture: Picture, values: Floats, grid: Grid, boxes: Sequence[B
     return buffer.getvalue()
 
 
-def write_heat_maps(folder: Path, pictures: Iterable[MappedPicture]) -> dict[str, int]:
-    """Overlays (.png), arrays (.npy) and boxes (boxes.json, coco.json) of these pictures; returns how many of each.
+def write_heat_maps(
+    folder: Path, pictures: Iterable[MappedPicture], rest: Sequence[ScoredPicture] = ()
+) -> dict[str, int]:
+    """Overlays (.png), arrays (.npy) and boxes (boxes.json, coco.json) of alarms; returns how many of each.
+
+    rest: pictures without an alarm, which are in the sheet (sheet.csv) after the others.
 
     An array is the map on its own grid, in units of the limit: above 1 is more unusual than any place of most of the
     pool's unsuspected pictures.
@@ -110,9 +118,22 @@ def write_heat_maps(folder: Path, pictures: Iterable[MappedPicture]) -> dict[str
         height, width = mapped.picture.shape[:2]
         entry = {"name": mapped.name, "id": mapped.item, "score": round(mapped.score, 6), "overlay": f"{stem}.png"}
         entries.append({**entry, "width": width, "height": height, "boxes": [asdict(box) for box in boxes]})
+    write_whole(folder / "sheet.csv", _sheet(entries, rest))
     write_whole(folder / "boxes.json", _text(entries))
     write_whole(folder / "coco.json", _text(as_coco(entries)))
     return {"n_maps": len(entries), "n_boxes": sum(len(entry["boxes"]) for entry in entries)}
+
+
+def _sheet(entries: Sequence[dict[str, Any]], rest: Sequence[ScoredPicture]) -> bytes:
+    """A line for each picture: file, id, score, alarm, boxes as 'x y width height' in its pixels, and the overlay."""
+    lines = io.StringIO()
+    writer = csv.writer(lines)
+    writer.writerow(["file", "id", "score", "alarm", "boxes", "overlay"])
+    for entry in entries:
+        boxes = "; ".join("{x} {y} {width} {height}".format(**box) for box in entry["boxes"])
+        writer.writerow([entry["name"], entry["id"], entry["score"], "yes", boxes, entry["overlay"]])
+    writer.writerows([each.name, each.item, round(each.score, 6), "no", "", ""] for each in rest)
+    return lines.getvalue().encode()
 
 
 def as_coco(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from soel.deep import has_gpu
 from soel.errors import DataError, ModelFileError
 from soel.images.decode import IMAGENET_DEVIATION, IMAGENET_MEAN
-from soel.images.extractors import Pictures, check_pixels, file_digest
+from soel.images.extractors import DEFAULT, Pictures, check_pixels, file_digest
 from soel.images.image_items import reason
-from soel.images.patches import DEPTH, FINE_DEPTH, Patches, make_patches
+from soel.images.patches import make_patches
 from soel.numeric import n_cores
 from soel.plugins import missing_package
 from soel.types import Floats
@@ -37,7 +37,9 @@ _SCALES = {  # pixels p become (p - centre) / width
 Array = NDArray[Any]
 FINEST, COARSEST = 6, 20  # pixels of the picture that a place of a middle layer stands for
 LOOPS = ("Loop", "Scan")
-FINE = 3, 12  # and of a finer one; a layer may be both
+MOST_PIXELS = 1_100_000  # of pictures that are run as one batch: their layers take 100 times as many bytes
+FIRST_PLACES = {DEFAULT: 0.0}
+OTHER_SHAPE = (96, 64)  # pixels added to the sides, to try whether the network takes any
 
 
 class OnnxExtractor:
@@ -75,24 +77,27 @@ class OnnxExtractor:
         """The middle layers that patches are made of; none for a file that has no residual sums."""
         return middle_outputs(self._path.read_bytes(), self.size) if self._channels_first else ()
 
-    @cached_property
-    def _fine(self) -> tuple[str, ...]:
-        """Finer layers, some of which may be middle ones too."""
-        return fine_outputs(self._path.read_bytes(), self.size) if self.middle else ()
+    @property
+    def first_place(self) -> float:
+        """Where the middle of the first place lies, in steps from one to the next: a dot that moves shows it."""
+        return FIRST_PLACES.get(self.name, 0.5)
 
     @cached_property
-    def patch_depth(self) -> int:
-        """How many values a patch has; whoever needs those of an earlier release sets fewer."""
-        return DEPTH + (FINE_DEPTH if self._fine else 0)
+    def takes_any_shape(self) -> bool:
+        """Whether pictures of another shape than the file's can be run; tried once."""
+        if self._on_gpu is not None:
+            return True
+        tall, wide = (self.size + more for more in OTHER_SHAPE)
+        try:
+            self._run(self._looking, [self._output], self.prepare(np.zeros((1, tall, wide, 3), np.uint8)))
+        except ModelFileError:
+            return False
+        return True
 
     @cached_property
     def _looking(self) -> Any:
-        """The network with its middle and finer layers as outputs."""
-        return _session(self._path, (self._output, *self._layers), self._known)
-
-    @cached_property
-    def _layers(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.middle, *self._fine)))
+        """The network with its middle layers as outputs, for pictures of any shape where it can."""
+        return _session(self._path, (self._output, *self.middle), self._known, self._name)
 
     def features(self, pictures: Pictures) -> Floats:
         """Features (B, d); what has more axes is averaged over the picture."""
@@ -101,14 +106,13 @@ class OnnxExtractor:
         (found,) = self._run(self._session, [self._output], self.prepare(pictures))
         return self._vectors(found)
 
-    def look(self, pictures: Pictures) -> tuple[Floats, Patches]:
-        """Features (B, d) and patches (B, P, D), from one pass."""
+    def look(self, pictures: Pictures) -> tuple[Floats, NDArray[np.float16]]:
+        """Features (B, d) and patches (B, down, across, D), from one pass."""
         if self._on_gpu is not None:
-            found, *layers = self._on_gpu.look(pictures, self._layers)
+            found, *layers = self._on_gpu.look(pictures, self.middle)
         else:
-            found, *layers = self._run(self._looking, [self._output, *self._layers], self.prepare(pictures))
-        by_name, fine = dict(zip(self._layers, layers, strict=True)), self._fine if self.patch_depth > DEPTH else ()
-        return self._vectors(found), make_patches([by_name[name] for name in self.middle], [by_name[n] for n in fine])
+            found, *layers = self._run(self._looking, [self._output, *self.middle], self.prepare(pictures))
+        return self._vectors(found), make_patches(layers)
 
     def prepare(self, pictures: Pictures) -> Any:
         """Pictures as the network wants them."""
@@ -123,7 +127,8 @@ class OnnxExtractor:
 
     def _run(self, session: Any, outputs: Sequence[str], values: Any) -> list[Floats]:
         """The outputs, each (B, ...); a network of a fixed batch gets its last picture again until it is full."""
-        step, parts = self._batch or len(values), []
+        n_pixels = values.shape[2] * values.shape[3 if self._channels_first else 1]
+        step, parts = self._batch or max(1, MOST_PIXELS // n_pixels), []
         for start in range(0, len(values), step):
             part = values[start : start + step]
             short = step - len(part) if self._batch else 0
@@ -152,8 +157,11 @@ def _in_torch(path: Path, size: int) -> TorchResNet | None:
         return None
 
 
-def _session(path: Path, outputs: Sequence[str], known: Sequence[str]) -> Any:
-    """The file's network in onnxruntime with these outputs. known: those that the file says it has."""
+def _session(path: Path, outputs: Sequence[str], known: Sequence[str], freed: str | None = None) -> Any:
+    """The file's network in onnxruntime with these outputs. known: those that the file says it has.
+
+    freed: the input that may have pictures of any shape.
+    """
     try:
         import onnxruntime
     except ImportError as error:
@@ -165,7 +173,7 @@ def _session(path: Path, outputs: Sequence[str], known: Sequence[str]) -> Any:
     options.intra_op_num_threads = max(1, n_cores() // MOST_TOGETHER)
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     providers = [p for p in onnxruntime.get_available_providers() if p in ("CUDAExecutionProvider",)]
-    content = str(path) if set(outputs) <= set(known) else with_outputs(path.read_bytes(), outputs)
+    content = str(path) if set(outputs) <= set(known) else with_outputs(path.read_bytes(), outputs, freed)
     try:
         return onnxruntime.InferenceSession(content, options, providers=[*providers, "CPUExecutionProvider"])
     except Exception as error:
@@ -276,16 +284,6 @@ def middle_outputs(model: bytes, size: int) -> tuple[str, ...]:
 
     size: of the square pictures that go in.
     """
-    return _residual_sums(model, size, FINEST, COARSEST)
-
-
-def fine_outputs(model: bytes, size: int) -> tuple[str, ...]:
-    """The same where a place stands for 3 to 12 pixels; empty where none is finer than the middle layers are."""
-    found, middle = _residual_sums(model, size, *FINE), middle_outputs(model, size)
-    return found if set(found) - set(middle) else ()
-
-
-def _residual_sums(model: bytes, size: int, finest: float, coarsest: float) -> tuple[str, ...]:
     from onnx import ModelProto, shape_inference
 
     proto = ModelProto.FromString(model)
@@ -299,17 +297,22 @@ def _residual_sums(model: bytes, size: int, finest: float, coarsest: float) -> t
     last: dict[tuple[int | None, ...], str] = {}
     for node in graph.node:
         shape = shapes.get(node.output[0], ()) if node.op_type == "Add" else ()
-        if len(shape) == 4 and shape[2] and shape[2] == shape[3] and finest <= size / shape[2] <= coarsest:
+        if len(shape) == 4 and shape[2] and shape[2] == shape[3] and FINEST <= size / shape[2] <= COARSEST:
             last[shape[1:]] = node.output[0]
     return tuple(last.values())
 
 
-def with_outputs(model: bytes, names: Sequence[str]) -> bytes:
-    """The file with more outputs."""
+def with_outputs(model: bytes, names: Sequence[str], freed: str | None = None) -> bytes:
+    """The file with more outputs. freed: the input whose pictures may have any height and width."""
     from onnx import ModelProto, ValueInfoProto
 
     proto = ModelProto.FromString(model)
     known = {value.name for value in proto.graph.output}
     proto.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in known)
+    for value in proto.graph.input:
+        if value.name == freed:
+            for axis in (2, 3):
+                value.type.tensor_type.shape.dim[axis].dim_param = f"side_{axis}"
+            del proto.graph.value_info[:]  # they say shapes for the size that was
     content: bytes = proto.SerializeToString()
     return content

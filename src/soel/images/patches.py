@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import replace
 from functools import cache
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.images.extractors import DEFAULT, Extractor, Pictures
-from soel.images.grids import Grid
+from soel.images.extractors import Extractor, Pictures
 from soel.types import Floats
 
-DEPTH = 128  # values of coarser layers that a patch is kept with
-FINE_DEPTH = 72  # and those of finer layers after them, where the network has such
+DEPTH = 128  # values that a patch is kept with
 SMALLEST_SIDE = 64  # pixels: of smaller pictures a place shows so few that the whole picture says as much
-VERSION = 1  # raised whenever patches change
-# From the middle of a place to the next, as a share of the picture, for networks where a dot that moves through a
-# picture showed it: 17 places of 16 pixels are more than 260, so they are not spread evenly.
-STEPS = {DEFAULT: 16 / 260}
+VERSION = 2  # raised whenever patches change
 Patches = NDArray[np.float16]  # (N, P, D): P places row by row on a grid, D values each
 
 
@@ -29,8 +22,12 @@ Patches = NDArray[np.float16]  # (N, P, D): P places row by row on a grid, D val
 class PatchExtractor(Extractor, Protocol):
     """An extractor that can look at places too."""
 
-    def look(self, pictures: Pictures) -> tuple[Floats, Patches]:
-        """Features (B, d) and patches (B, P, D) of pictures (B, size, size, 3), from one pass."""
+    @property
+    def takes_any_shape(self) -> bool:
+        """Whether pictures may have another shape than (size, size)."""
+
+    def look(self, pictures: Pictures) -> tuple[Floats, NDArray[np.float16]]:
+        """Features (B, d) and patches (B, down, across, D) of pictures (B, H, W, 3), from one pass."""
 
 
 def has_patches(extractor: Extractor) -> bool:
@@ -38,42 +35,15 @@ def has_patches(extractor: Extractor) -> bool:
     return isinstance(extractor, PatchExtractor) and bool(getattr(extractor, "middle", True))
 
 
-def patch_depth(extractor: Extractor) -> int:
-    """How many values an extractor's patches have."""
-    return int(getattr(extractor, "patch_depth", DEPTH))
+def make_patches(layers: Sequence[Floats]) -> NDArray[np.float16]:
+    """Middle layers (B, C, H, W) as patches (B, down, across, D) on the coarsest of their grids.
 
-
-def map_grid(grid: Grid, extractor: str) -> Grid:
-    """The grid with the middles of places where this extractor's answers lie in a picture, for what is drawn on it.
-
-    Which places a person's mark covers is told by the even grid, so that what was learnt from marks stays.
+    Each is averaged over 3 x 3 places, brought to the grid, and to unit length at each place; of all values side by
+    side a fixed random projection is kept: it changes the distances between patches little.
     """
-    return grid if grid.whole else replace(grid, step=STEPS.get(extractor))
-
-
-def look_as_before(extractor: Extractor, depth: int | None) -> Extractor:
-    """The extractor with patches of so many values: earlier releases looked at coarser layers alone. None: as it is."""
-    if depth is None or patch_depth(extractor) == depth:
-        return extractor
-    former = copy(extractor)
-    former.patch_depth = depth  # type: ignore[attr-defined]
-    return former
-
-
-def make_patches(layers: Sequence[Floats], fine: Sequence[Floats] = ()) -> Patches:
-    """Middle layers (B, C, H, W) as patches on the coarsest of their grids.
-
-    Each is averaged over 3 x 3 places and brought to the grid; their values side by side become a unit vector, of
-    which a fixed random projection is kept: it changes the distances between patches little.
-    fine: finer layers, on the same grid; each becomes a unit vector of its own, and their values follow.
-    """
-    side = min(layer.shape[2] for layer in layers)
-    coarse = _unit(np.concatenate([_on_grid(layer, side) for layer in layers], axis=2))
-    values = [coarse @ _projection(coarse.shape[2], DEPTH)]
-    if fine:
-        finer = np.concatenate([_unit(_on_grid(layer, side)) for layer in fine], axis=2)
-        values.append(finer @ _projection(finer.shape[2], FINE_DEPTH))
-    return np.concatenate(values, axis=2).astype(np.float16)
+    down, across = (min(layer.shape[axis] for layer in layers) for axis in (2, 3))
+    values = np.concatenate([_unit(_on_grid(layer, down, across)) for layer in layers], axis=3)
+    return (values @ _projection(values.shape[3], DEPTH)).astype(np.float16)
 
 
 def fold_patches(rows: Floats, depth: int = DEPTH) -> Patches:
@@ -82,25 +52,21 @@ def fold_patches(rows: Floats, depth: int = DEPTH) -> Patches:
 
 
 def _unit(values: Floats) -> Floats:
-    lengths = np.linalg.norm(values, axis=2, keepdims=True)
+    lengths = np.linalg.norm(values, axis=3, keepdims=True)
     return np.asarray(values / np.where(lengths > 0, lengths, 1))
 
 
-def _on_grid(layer: Floats, side: int) -> Floats:
-    down, across = _resampling(layer.shape[2], side), _resampling(layer.shape[3], side)
-    brought = (down @ layer @ across.T).reshape(*layer.shape[:2], side * side)
-    return np.ascontiguousarray(brought.transpose(0, 2, 1))  # (B, P, C)
+def _on_grid(layer: Floats, down: int, across: int) -> Floats:
+    """(B, down, across, C): means of 3 x 3 places around those of a finer grid that lie where the coarser ones do."""
+    padded = np.pad(layer, ((0, 0), (0, 0), (1, 1), (1, 1)), mode="edge")
+    rows, columns = _positions(layer.shape[2], down), _positions(layer.shape[3], across)
+    tall = padded[:, :, rows] + padded[:, :, rows + 1] + padded[:, :, rows + 2]
+    both = tall[:, :, :, columns] + tall[:, :, :, columns + 1] + tall[:, :, :, columns + 2]
+    return np.ascontiguousarray(both.transpose(0, 2, 3, 1)) / np.float32(9)
 
 
-@cache
-def _resampling(n_from: int, n_to: int) -> Floats:
-    """(n_to, n_from): the mean over three neighbours, then over what each new place covers of the old ones."""
-    edges = np.arange(n_to + 1) * n_from / n_to
-    starts = np.arange(n_from)
-    covered = np.minimum(edges[1:, None], starts + 1) - np.maximum(edges[:-1, None], starts)
-    area = np.clip(covered, 0, None) * n_to / n_from
-    near = np.abs(starts[:, None] - starts) <= 1
-    return np.asarray(area @ (near / near.sum(axis=1, keepdims=True)), np.float32)
+def _positions(n_from: int, n_to: int) -> NDArray[np.int64]:
+    return np.minimum(np.arange(n_to) * round(n_from / n_to), n_from - 1)
 
 
 @cache

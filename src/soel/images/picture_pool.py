@@ -15,9 +15,9 @@ from soel.images.decode import image_list
 from soel.images.extract import Elsewhere, Features, extract
 from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extractor
 from soel.images.image_items import PICTURE_LIST, MediaItem, PictureSource, Skipped, describe, known_labels
-from soel.images.patches import DEPTH, SMALLEST_SIDE, has_patches, look_as_before
+from soel.images.patches import SMALLEST_SIDE, has_patches
 from soel.images.source import Reading, open_source
-from soel.images.tiles import MOST_TILES, Tiles, count_tiles, open_tiles
+from soel.images.views import Region, View, choose_shape, open_view
 from soel.records import BESIDE
 from soel.tables.ids import check_ids
 from soel.tables.rows import read_rows, write_rows
@@ -25,7 +25,7 @@ from soel.types import UNLABELLED, Floats, Progress
 
 PATCH_CHOICES = ("auto", "yes", "no")
 OBLONG = 1.15  # sides in this proportion: the square in the middle loses an eighth of the picture
-N_JUDGED = 16  # pictures whose size says whether places are looked at
+N_JUDGED = 32  # pictures, from all over the source, whose size says whether and how places are looked at
 Spread = Callable[[PictureSource, Mapping[str, Any]], Elsewhere]  # of the pictures, and how their extractor is opened
 
 
@@ -36,9 +36,9 @@ class MediaOptions:
     normal, labels: what is known beforehand, see `known_labels`. progress: told of (done, total) pictures.
     scanned: told of the files that were looked at, before that (default: progress is). patches: whether places are
     looked at beside the whole picture; 'auto' does so for pictures, not frames, that are large enough for it.
-    resolution: pixels along the shorter side at which pictures are looked at in tiles; None takes the square in the
-    middle. tiles: how many, down and across, and how far they overlap, where that is known. patch_depth: how many
-    values a patch has, where that is known; None takes all that the extractor gives.
+    resolution: pixels along the shorter side at which places are looked at; None takes the pictures' own. region: the
+    part of each picture that is judged, a mask's file or 'left,top,width,height'. view: shape and region as they were
+    written down, where they are known.
     """
 
     extractor: str = DEFAULT
@@ -50,8 +50,8 @@ class MediaOptions:
     scanned: Progress | None = field(default=None, metadata=BESIDE)
     patches: str = "auto"
     resolution: int | None = None
-    tiles: Tiles | None = None
-    patch_depth: int | None = None
+    region: str | None = None
+    view: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,64 +83,65 @@ def read_picture_pool(
     spread: what takes the features on other machines, None for this one.
     """
     source, labels = open_pictures(data, id_column, label_column, media)
-    extractor = look_as_before(open_extractor(media.extractor), media.patch_depth)
-    looks = _looks_at_places(source, extractor, media.patches)
-    tiles = media.tiles or _choose_tiles(source, extractor.size, media.resolution, looks)
-    extractor = extractor if tiles is None else open_tiles(extractor, tiles)
-    how = {"extractor": media.extractor, "patch_depth": media.patch_depth, "tiles": tiles}
+    extractor, sizes = open_extractor(media.extractor), _sizes(source)
+    looks = _looks_at_places(source, extractor, media, sizes)
+    view = media.view or (_choose_view(sizes, media) if looks else None)
+    how = {"extractor": media.extractor, "view": view}
+    extractor = open_for(how)
     elsewhere = None if spread is None else spread(source, how)
-    features = extract(source, extractor, cache_folder(), media.progress, looks, elsewhere)
+    features = extract(source, extractor, cache_folder(), media.progress, elsewhere)
     skipped = (*source.skipped, *features.faulty)
     if skipped and media.reading.strict:
         raise DataError(f"{len(skipped)} of the files cannot be read: {describe(skipped)}. No session was started.")
     path = folder / f"{source.name}{PICTURE_LIST}"
     _write_items(path, source, features, labels)
-    note = _note(data, replace(media, tiles=tiles), source, features, extractor, skipped, id_column)
+    note = _note(data, replace(media, view=view), source, features, extractor, skipped, id_column, sizes)
     known = None if labels is None else "label"
     return PicturePool(path, known, features.matrix, note, id_column is not None, features.patches)
 
 
 def open_for(note: Mapping[str, Any]) -> Extractor:
-    """The extractor of a session's pictures, with its tiles; it looks at places as it did when the session began."""
-    extractor = look_as_before(open_extractor(note["extractor"]), note["patch_depth"])
-    return open_tiles(extractor, note["tiles"]) if note["tiles"] else extractor
+    """The extractor of a session's pictures, with the view by which it looks at places, if it does."""
+    extractor, view = open_extractor(note["extractor"]), note["view"]
+    return extractor if view is None else open_view(extractor, view["shape"], view["region"])
 
 
-def _choose_tiles(source: PictureSource, size: int, resolution: int | None, looks: bool) -> Tiles | None:
-    """How many tiles pictures have at a resolution, by the usual shape of the first ones; None for their middle alone.
-
-    Without a resolution it is the network's own, where places are looked at and a square in the middle would lose much.
-    """
-    if resolution is None and not looks:
-        return None
-    height, width = _usual_shape(source)
-    length = max(height, width) / min(height, width)
-    if resolution is None and not OBLONG < length <= MOST_TILES:
-        return None
-    return count_tiles(height, width, size, resolution or size)
+def _choose_view(sizes: Sequence[tuple[int, int]], media: MediaOptions) -> dict[str, Any]:
+    """Shape and region by which places are looked at, as they are written down."""
+    usual = median(height for height, _ in sizes), median(width for _, width in sizes)
+    region = None if media.region is None else Region.read(media.region, usual)
+    top, left, bottom, right = (region or Region()).frame
+    parts = [(height * (bottom - top), width * (right - left)) for height, width in sizes]
+    return {"shape": choose_shape(parts, media.resolution), "region": None if region is None else asdict(region)}
 
 
-def _usual_shape(source: PictureSource) -> tuple[float, float]:
-    """Height and width of the first pictures, as most of them have it."""
-    found = [each for each in source.read(range(min(N_JUDGED, len(source.items)))) if not isinstance(each, DataError)]
+def _sizes(source: PictureSource) -> list[tuple[int, int]]:
+    """Height and width of some pictures, from all over the source."""
+    n = len(source.items)
+    rows = sorted({at * n // min(N_JUDGED, n) for at in range(min(N_JUDGED, n))})
+    found = [picture.shape[:2] for picture in source.read(rows) if not isinstance(picture, DataError)]
     if not found:
-        raise DataError(f"None of the first pictures of {source.name} can be decoded. Check the files.")
-    return median(picture.shape[0] for picture in found), median(picture.shape[1] for picture in found)
+        raise DataError(f"None of {len(rows)} pictures of {source.name} can be decoded. Check the files.")
+    return [(height, width) for height, width in found]
 
 
-def _looks_at_places(source: PictureSource, extractor: Extractor, wanted: str) -> bool:
-    """Whether patches are taken: as it is said, or by the first pictures."""
+def _looks_at_places(
+    source: PictureSource, extractor: Extractor, media: MediaOptions, sizes: Sequence[tuple[int, int]]
+) -> bool:
+    """Whether patches are taken: as it is said, or by the size of pictures."""
+    wanted = media.patches
     if wanted not in PATCH_CHOICES:
         raise ConfigError(f"Patches are one of {', '.join(PATCH_CHOICES)}, got {wanted!r}.")
-    if wanted == "yes" and not has_patches(extractor):
+    asked = [name for name in ("resolution", "region") if getattr(media, name) is not None]
+    if asked and wanted == "no":
+        raise ConfigError(f"<<{asked[0]}>> is of the places that are looked at; leave <<patches=no>> out.")
+    if (wanted == "yes" or asked) and not has_patches(extractor):
         raise ConfigError(f"The extractor {extractor.name} has no middle layers to see places with. Choose another.")
-    if wanted != "auto":
-        return wanted == "yes"
+    if wanted != "auto" or asked:
+        return wanted != "no"
     if source.items[0].time is not None or not has_patches(extractor):
         return False
-    pictures = source.read(range(min(N_JUDGED, len(source.items))))
-    sides = [min(picture.shape[:2]) for picture in pictures if not isinstance(picture, DataError)]
-    return bool(sides) and median(sides) >= SMALLEST_SIDE
+    return median(min(size) for size in sizes) >= SMALLEST_SIDE
 
 
 def open_pictures(
@@ -197,6 +198,7 @@ def _note(
     extractor: Extractor,
     skipped: Sequence[Skipped],
     id_column: str | None,
+    sizes: Sequence[tuple[int, int]],
 ) -> bytes:
     """What is needed to find the pictures again, and what was left out."""
     paths = getattr(source, "paths", None)
@@ -205,7 +207,6 @@ def _note(
         if paths is None
         else [os.path.relpath(paths[row], data if data.is_dir() else data.parent) for row in features.rows]
     )
-    shape = _usual_shape(source)
     note = {
         "data": str(data.resolve()),
         "path_column": media.path_column,
@@ -213,11 +214,10 @@ def _note(
         "reading": asdict(media.reading),
         "extractor": media.extractor,
         "fingerprint": extractor.fingerprint,
-        "patches": features.patches is not None,
-        "patch_depth": DEPTH if features.patches is None else features.patches.shape[2],
         "paths": places,
-        "tiles": media.tiles,
-        "seen": None if media.tiles else min(shape) / max(shape),
+        "view": media.view,
+        "grid": asdict(extractor.grid) if isinstance(extractor, View) else None,
+        "sizes": sizes,
         "moments": _moments([source.items[row] for row in features.rows]),
         "skipped": [asdict(file) for file in skipped],
     }

@@ -163,11 +163,14 @@ class TorchResNet:
         self.module, self.device, self.size = module, device, size
 
     def features(self, images: Images, batch_size: int = 512) -> Floats:
-        """Features (N, d) in float32 of images (N, H, W) or (N, H, W, C), C of 1 or 3."""
-        return self.look(images, (), batch_size)[0]
+        """Features (N, d) in float32 of the middle square of images (N, H, W) or (N, H, W, C), C of 1 or 3."""
+        return self._run(images, (), batch_size, self.size)[0]
 
-    def look(self, images: Images, middle: Sequence[str], batch_size: int = 512) -> list[Floats]:
-        """The features and these middle layers, (N, C, H, W) each."""
+    def look(self, images: Images, middle: Sequence[str], batch_size: int = 64) -> list[Floats]:
+        """The features and these middle layers, (N, C, H, W) each, of images as they are."""
+        return self._run(images, middle, batch_size, None)
+
+    def _run(self, images: Images, middle: Sequence[str], batch_size: int, size: int | None) -> list[Floats]:
         images = _check(images)
         parts: list[list[Tensor]] = []
         with torch.inference_mode(), _exact():
@@ -175,7 +178,7 @@ class TorchResNet:
                 block = torch.from_numpy(
                     images[start : start + batch_size].copy()
                 )  # a mapped file cannot be written to
-                prepared = self._scale(prepare(block.to(self.device), self.size))
+                prepared = self._scale(prepare(block.to(self.device), size))
                 parts.append(self.module.look(prepared, middle))
             return [torch.cat(layer).cpu().numpy() for layer in zip(*parts, strict=True)]
 
@@ -195,13 +198,15 @@ def load_onnx_resnet(path: str | Path, device: str | None = None, size: int = 22
     return TorchResNet(module, chosen, size)
 
 
-def prepare(images: Tensor, size: int) -> Tensor:
-    """Bytes (B, H, W, C) -> (B, 3, size, size) from 0 to 255: shorter side to `size`, centre crop.
+def prepare(images: Tensor, size: int | None) -> Tensor:
+    """Bytes (B, H, W, C) -> (B, 3, size, size) from 0 to 255: shorter side to `size`, centre crop; None: as they are.
 
     Columns first, then rows, each rounded to whole numbers as the image library does it, so that both ways
     give the same features.
     """
     x = images.permute(0, 3, 1, 2).float()
+    if size is None:
+        return x.expand(-1, 3, -1, -1)
     height, width = x.shape[2:]
     target = fit_shorter_side(height, width, size)
     for shape in ((height, target[1]), target):

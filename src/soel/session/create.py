@@ -69,7 +69,7 @@ def create_session(
             encoder = replace(encoder, schema=inspect_frame(table.frame, labels))
         if kind is Kind.TABLE:
             encoder = encoder.with_baseline(table.frame)
-        chosen = settle(wanted, kind, features.shape[1])
+        chosen = settle(wanted, kind, features.shape[1], pool.patches is not None)
         budget = options.budget_for(len(table.ids))
         found = {"id_column": pool.id_column, "label_column": pool.label_column, "kind": str(kind), "budget": budget}
         config = SessionConfig(

@@ -215,11 +215,9 @@ class SessionFolder:
     @property
     def grid(self) -> Grid:
         """Where the patches of a picture lie in it."""
-        assert self.patches is not None  # or nobody would ask
-        n_places, tiles = int(self.patches.shape[1]), self.media_note["tiles"]
-        if tiles is None:
-            return Grid.square(n_places)
-        return Grid.of_tiles(n_places, *tiles)
+        note: dict[str, Any] = self.media_note["grid"]
+        pairs: dict[str, Any] = {name: tuple(value) for name, value in note.items() if isinstance(value, list)}
+        return Grid(**note | pairs)
 
     @cached_property
     def wholes(self) -> tuple[Whole, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.threshold import ThresholdRule, parse_threshold
+from soel.assess.threshold import parse_threshold
 from soel.detect.detector import PlaceDetector
 from soel.errors import DataError, SessionError
 from soel.images.decode import ImageFiles, load_thumbnail, shrink
 from soel.images.grids import Grid
 from soel.images.image_items import MediaItem, PictureSource
-from soel.images.maps import MappedPicture, draw_overlay, write_heat_maps
-from soel.images.patches import map_grid
+from soel.images.maps import MappedPicture, ScoredPicture, draw_overlay, write_heat_maps
 from soel.images.source import Reading, open_source
 from soel.numeric import squares_to
 from soel.session import Session, SessionFolder
@@ -94,7 +93,7 @@ class SessionMedia:
     @property
     def grid(self) -> Grid:
         """Where the places of a map lie in a picture."""
-        return map_grid(self.folder.grid, self.folder.media_note["extractor"])
+        return self.folder.grid
 
     def mapped(self, item: str, size: int, values: Floats) -> bytes:
         """The picture as PNG with no side longer than `size`, its map (P,) drawn over it."""
@@ -169,9 +168,32 @@ def write_maps(session: Session, data: str | Path | None, out: Path, threshold: 
         )
     rule = parse_threshold(threshold or session.config.threshold)
     _, model = session.fitted(threshold if rule.count(0) is None else None)
-    detector = find_patches(model)
-    pictures = _map_own(session, model, detector, rule) if data is None else _new(session, model, detector, rule, data)
-    return write_heat_maps(Path(out), pictures)
+    pictures = _own(session, model) if data is None else _new(session, model, Path(data))
+    order = np.argsort(-pictures.scores, kind="stable")
+    n_alarms = rule.count(len(order))
+    alarms = order[model.alarms(pictures.scores)[order]] if n_alarms is None else order[:n_alarms]
+    detector, grid = find_patches(model), session.folder.grid
+    rest = [pictures.scored(row) for row in order if row not in set(alarms.tolist())]
+    return write_heat_maps(Path(out), (pictures.mapped(row, detector, grid) for row in alarms), rest)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Pictures with their scores (n,) and patches (n, P, D). picture: reads one of them."""
+
+    items: Sequence[MediaItem]
+    scores: Floats
+    patches: Floats
+    picture: Callable[[int], np.ndarray]
+
+    def scored(self, row: int) -> ScoredPicture:
+        """One of them."""
+        return ScoredPicture(self.items[row].name, self.items[row].id, float(self.scores[row]))
+
+    def mapped(self, row: int, detector: PlaceDetector, grid: Grid) -> MappedPicture:
+        """One of them with its map."""
+        values = detector.maps(self.patches[[row]])[0] / detector.limit
+        return MappedPicture(**vars(self.scored(row)), picture=self.picture(row), values=values, grid=grid)
 
 
 @dataclass
@@ -211,30 +233,15 @@ def find_patches(model: Any) -> PlaceDetector:
     return part.detector
 
 
-def _map_own(session: Session, model: Any, detector: PlaceDetector, rule: ThresholdRule) -> Iterator[MappedPicture]:
+def _own(session: Session, model: Any) -> _Scored:
     media, patches = open_media(session.folder), session.folder.patches
     assert media is not None
     assert patches is not None
-    scores = session.pool_scores(model)
-    for row in _find_alarms(scores, model, rule):
-        item, values = media.items[row], detector.maps(patches[[row]])[0] / detector.limit
-        yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values, media.grid)
+    return _Scored(media.items, session.pool_scores(model), patches, lambda row: media.picture(media.items[row].id))
 
 
-def _new(
-    session: Session, model: Any, detector: PlaceDetector, rule: ThresholdRule, data: str | Path
-) -> Iterator[MappedPicture]:
-    new = read_new_pictures(session.folder.path, Path(data))
+def _new(session: Session, model: Any, data: Path) -> _Scored:
+    new = read_new_pictures(session.folder.path, data)
     assert new.patches is not None  # as the session's own
-    grid = map_grid(session.folder.grid, session.folder.media_note["extractor"])
     scores = model.score(read_encoder(session.folder).encode(as_frame(new.features)), new.patches)
-    for row in _find_alarms(scores, model, rule):
-        item, values = new.items[row], detector.maps(new.patches[[row]])[0] / detector.limit
-        yield MappedPicture(item.name, item.id, float(scores[row]), new.picture(row), values, grid)
-
-
-def _find_alarms(scores: Floats, model: Any, rule: ThresholdRule) -> Rows:
-    """The rows that raise an alarm, the most anomalous first."""
-    order = np.argsort(-scores, kind="stable")
-    n_alarms = rule.count(len(scores))
-    return order[model.alarms(scores)[order]] if n_alarms is None else order[:n_alarms]
+    return _Scored(new.items, scores, new.patches, new.picture)

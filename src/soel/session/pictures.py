@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from soel.errors import DataError
@@ -16,11 +17,13 @@ from soel.images.image_items import MediaItem, Picture, PictureSource, Skipped, 
 from soel.images.image_rows import ImageRows
 from soel.images.picture_pool import OBLONG, MediaOptions, PicturePool, open_for, open_pictures, read_picture_pool
 from soel.images.source import Reading, is_media
+from soel.images.views import Region
 from soel.scoring.ray import Cluster, run_parts
 from soel.session import SessionFolder
 from soel.text import percent
 from soel.types import Counted, Floats, Progress, Rows
 
+LARGER = 1.1  # times the sides that are looked at: such a picture is said to be shrunk
 PART_PICTURES = 512  # that one process of a cluster takes at once: whole batches
 
 
@@ -57,7 +60,7 @@ def read_new_pictures(
     if extractor.fingerprint != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
     elsewhere = None if cluster is None else on_cluster(cluster, source, note)
-    features = extract(source, extractor, cache_folder(), progress, note["patches"], elsewhere)
+    features = extract(source, extractor, cache_folder(), progress, elsewhere)
     items = [source.items[row] for row in features.rows]
     skipped = (*source.skipped, *features.faulty)
     return NewPictures(items, features.matrix, features.patches, source, features.rows, skipped)
@@ -65,12 +68,12 @@ def read_new_pictures(
 
 def on_cluster(cluster: Cluster, source: PictureSource, note: Mapping[str, Any]) -> Elsewhere:
     """What takes features of pictures on the machines of a cluster. note: how the extractor is opened there."""
-    how = json.dumps({name: note[name] for name in ("extractor", "patch_depth", "tiles") if name in note})
+    how = json.dumps({name: note[name] for name in ("extractor", "view")})
 
-    def compute(rows: range, looks: bool) -> Iterator[Batch]:
+    def compute(rows: range) -> Iterator[Batch]:
         runs = [rows[at : at + PART_PICTURES] for at in range(0, len(rows), PART_PICTURES)]
         waiting, following = dict[int, Batch](), 0
-        for part in run_parts(cluster, ExtractPart(source, how, runs, looks), range(len(runs))):
+        for part in run_parts(cluster, ExtractPart(source, how, runs), range(len(runs))):
             waiting[part.number] = part.batch
             while following in waiting:
                 yield waiting.pop(following)
@@ -98,12 +101,11 @@ class ExtractPart:
     source: PictureSource
     how: str
     runs: Sequence[range]
-    looks: bool
 
     def __call__(self, number: int, tell: Counted) -> ExtractedPart:
         """The run of this number. tell: is called with how many pictures were done."""
         rows = self.runs[number]
-        batch = compute_rows(self.source, _open_once(self.how), rows, self.looks)
+        batch = compute_rows(self.source, _open_once(self.how), rows)
         tell(len(rows))
         return ExtractedPart(number, len(rows), batch)
 
@@ -121,9 +123,8 @@ def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress:
         Reading(**note["reading"]),
         note["path_column"],
         progress=progress,
-        patches="yes" if note["patches"] else "no",
-        tiles=tuple(note["tiles"]) if note["tiles"] else None,
-        patch_depth=note["patch_depth"],
+        patches="no" if note["view"] is None else "yes",
+        view=note["view"],
     )
     if media.path_column is None and not is_media(data):
         raise DataError(f"{data} holds no pictures, and the session's items are pictures. Give a folder or clips.")
@@ -139,9 +140,7 @@ def find_session_images(folder: Path) -> ImageRows | None:
     if not place.has_pictures:
         return None
     note = place.media_note
-    tiles = tuple(note["tiles"]) if note["tiles"] else None
-    depth = note["patch_depth"]
-    return ImageRows((), note["extractor"], True, tiles, depth) if note["patches"] else None
+    return None if note["view"] is None else ImageRows((), note["extractor"], note["view"])
 
 
 def media_summary(folder: Path) -> dict[str, str]:
@@ -154,16 +153,31 @@ def media_summary(folder: Path) -> dict[str, str]:
     chosen = f"Features by {Path(note['extractor']).name}, backbone {backbone}."
     if backbone == "ntl-narrow":
         chosen += " There is no GPU here, so the narrow form was taken; <<profile=paper>> takes the full one."
-    if note["tiles"]:
-        chosen += f" Each picture is looked at in {note['tiles'][0]} x {note['tiles'][1]} tiles."
-    elif (note["seen"] or 1) < 1 / OBLONG:
-        chosen += f" Only the middle {percent(note['seen'])} of a picture is looked at; <<resolution>> shows it whole."
-    if note["patches"]:
-        chosen += " Places in the pictures are looked at, too; <<patches=no>> leaves them out."
-    elif note["moments"]:
+    seen = median(min(size) / max(size) for size in note["sizes"])
+    if note["view"] is not None:
+        chosen += _about_view(note["sizes"], **note["view"])
+    elif seen < 1 / OBLONG:
+        chosen += f" Only the middle {percent(seen)} of a picture is looked at; <<patches=yes>> shows it whole."
+    if note["view"] is None and note["moments"]:
         chosen += " Places in the frames are not looked at, so no map shows where; <<patches=yes>> looks at them."
     summary = {"chosen": chosen}
     if note["skipped"]:
         skipped = [Skipped(**file) for file in note["skipped"]]
         summary["left_out"] = f"Left out, {len(skipped)} in all: {describe(skipped)}."
     return summary
+
+
+def _about_view(sizes: Sequence[Sequence[int]], shape: Sequence[int], region: Mapping[str, Any] | None) -> str:
+    """At which resolution places are looked at, and what that leaves out."""
+    top, left, bottom, right = Region().frame if region is None else region["frame"]
+    parts = [(height * (bottom - top), width * (right - left)) for height, width in sizes]
+    told = f" Places are looked at in pictures of {shape[1]} x {shape[0]} pixels"
+    told += "; <<patches=no>> leaves them out." if region is None else " within the region."
+    n_shrunk = sum(height > LARGER * shape[0] or width > LARGER * shape[1] for height, width in parts)
+    if n_shrunk:
+        own = median(min(part) for part in parts)
+        times = median(height * width for height, width in parts) / (shape[0] * shape[1])
+        told += f" {percent(n_shrunk / len(parts))} of the pictures are larger and were shrunk: small defects are lost."
+        if times > LARGER:
+            told += f" <<resolution={own:.0f}>> looks at all their pixels, in about {times:.0f} times the time."
+    return told

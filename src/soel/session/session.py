@@ -176,7 +176,9 @@ class Session(Labelling):
         if not known.taught_marks or place.patches is None:
             return None
         rows = rows_of(place.ids, known.taught_marks)
-        return marked_places({row: known.taught_marks[item] for item, row in rows.items()}, len(place.ids), place.grid)
+        return marked_places(
+            {row: known.taught_marks[item] for item, row in rows.items()}, len(place.ids), place.grid.even
+        )
 
     def fit(self, progress: Progress | None = None, comparison: Comparison | None = None) -> FitResult:
         """Estimate the contamination from all rounds, then train anew from the warm-up.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from contextlib import closing
@@ -19,50 +20,51 @@ from soel.images.maps import Box, draw_overlay, find_boxes
 from soel.images.picture_pool import MediaOptions
 from soel.session import Session, SessionOptions, create
 from soel.session.media import write_maps
+from soel.types import Floats
 from tests.images.media.test_patches import ask_and_fit, make_pictures
 from tests.images.test_patches import PlaceExtractor
+
+
+def grid_of(values: Floats) -> Grid:
+    return Grid(*values.shape)
 
 
 def test_a_box_lies_where_the_map_passes_the_limit() -> None:
     values = np.zeros((4, 4))
     values[3, 0] = 2.0
-    (box,) = find_boxes(values.ravel(), Grid.square(values.size), 80, 80)
+    (box,) = find_boxes(values.ravel(), grid_of(values), 80, 80)
     assert box.x == 0
     assert 55 <= box.y <= 65
     assert box.y + box.height == 80
     assert 15 <= box.width <= 25
     assert box.peak == 2
-    assert find_boxes(np.full(16, 0.99), Grid.square(16), 80, 80) == []
+    assert find_boxes(np.full(16, 0.99), Grid(4, 4), 80, 80) == []
 
 
-def test_boxes_of_a_wide_picture_are_in_its_own_pixels() -> None:
+def test_boxes_are_in_pixels_of_the_whole_picture() -> None:
     values = np.zeros((4, 4))
     values[:, 0] = 3.0
-    (box,) = find_boxes(values.ravel(), Grid.square(values.size), 40, 100)
+    (box,) = find_boxes(values.ravel(), Grid(4, 4, (0.0, 0.3, 1.0, 0.7)), 40, 100)
     assert (box.x, box.y, box.height) == (30, 0, 40)
-    assert Grid.square(values.size).seen(40, 100) == (0, 30, 40, 40)
 
 
 def test_the_worst_box_comes_first() -> None:
     values = np.zeros((5, 5))
     values[0, 0], values[4, 4] = 1.5, 2.5
-    assert [box.peak for box in find_boxes(values.ravel(), Grid.square(values.size), 50, 50)] == [2.5, 1.5]
+    assert [box.peak for box in find_boxes(values.ravel(), grid_of(values), 50, 50)] == [2.5, 1.5]
 
 
 def test_colour_covers_unusual_places_and_no_others() -> None:
     picture, values = np.full((40, 60, 3), 100, np.uint8), np.zeros((4, 4))
     values[0, 3] = 2.0
-    drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), Grid.square(values.size)))))
+    drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), grid_of(values)))))
     assert drawn.shape == picture.shape
-    red, green, blue = drawn[2, 47].tolist()
+    red, green, blue = drawn[2, 57].tolist()
     assert red > 150
     assert max(green, blue) < 70
     assert (drawn[20:] == 100).all()
-    assert (drawn[:, 50:] == 100).all()  # what the extractor does not see has no colour
     boxed = np.asarray(
-        Image.open(
-            io.BytesIO(draw_overlay(picture, 0 * values.ravel(), Grid.square(values.size), [Box(5, 6, 10, 8, 1.2)]))
-        )
+        Image.open(io.BytesIO(draw_overlay(picture, 0 * values.ravel(), grid_of(values), [Box(5, 6, 10, 8, 1.2)])))
     )
     assert (boxed[6, 5:15] == 255).all()
     assert (boxed[8, 8] == 100).all()
@@ -72,13 +74,13 @@ def test_colour_covers_unusual_places_and_no_others() -> None:
 def test_a_light_and_a_dark_line_side_by_side_show_the_limit_on_any_picture(shade: int) -> None:
     picture, values = np.full((80, 80, 3), shade, np.uint8), np.zeros((4, 4))
     values[1, 1] = 2.0
-    drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), Grid.square(values.size)))))
-    beyond = Grid.square(16).enlarge(values.reshape(1, -1), 80, 80)[0] > 1
+    drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), grid_of(values)))))
+    beyond = Grid(4, 4).enlarge(values.reshape(1, -1), 80, 80)[0] > 1
     first = int(np.flatnonzero(beyond[30])[0])
     assert (drawn[30, first] == 255).all()
     assert (drawn[30, first - 1] == 0).all()
     assert (drawn[30, 30] != 255).any(), "within the lines the picture shows through"
-    shown = draw_overlay(np.full_like(picture, shade // 2), values.ravel(), Grid.square(values.size))
+    shown = draw_overlay(np.full_like(picture, shade // 2), values.ravel(), grid_of(values))
     assert shade == 0 or (drawn[30, 30] != np.asarray(Image.open(io.BytesIO(shown)))[30, 30]).any()
 
 
@@ -109,6 +111,12 @@ def test_alarms_of_the_session_and_of_new_pictures_are_mapped(session: Session, 
             assert worst["x"] + worst["width"] == worst["y"] + worst["height"] == 80
             with Image.open(folder / entry["overlay"]) as overlay:
                 assert overlay.size == (80, 80)
+        sheet = list(csv.DictReader((folder / "sheet.csv").read_text().splitlines()))
+        assert [row["alarm"] for row in sheet] == ["yes"] * 3 + ["no"] * (len(sheet) - 3)
+        assert len(sheet) == (40 if folder.name == "own" else 12)
+        assert [float(row["score"]) for row in sheet] == sorted((float(row["score"]) for row in sheet), reverse=True)
+        x, y, width, height = map(int, sheet[0]["boxes"].split(";")[0].split())
+        assert x + width == y + height == 80
         coco = json.loads((folder / "coco.json").read_text())
         assert len(coco["images"]) == 3
         assert {a["image_id"] for a in coco["annotations"]} == {1, 2, 3}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from PIL import Image
 
 from soel import SOEL
-from soel.detect.scales import Scales
+from soel.detect.patches import Patches
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.images import image_rows, picture_pool
 from soel.images.grids import Grid
@@ -87,7 +88,7 @@ def test_patches_that_changed_are_refused(tmp_path: Path) -> None:
 def test_size_or_word_decides(tmp_path: Path, side: int, said: str, looks: bool) -> None:
     with closing(make_session(tmp_path, said, side)) as session:
         assert (session.folder.patches is not None) == looks
-        assert session.folder.media_note["patches"] == looks
+        assert (session.folder.media_note["view"] is not None) == looks
         assert ("Places" in media_summary(session.folder.path)["chosen"]) == looks
 
 
@@ -108,25 +109,31 @@ def test_a_profile_that_does_not_look_at_places_takes_none(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("width", "patches", "tiles", "says"),
+    ("media", "shape", "says"),
     [
-        (160, "auto", [1, 2, 0.125], "1 x 2 tiles"),  # seen whole
-        (90, "auto", None, ""),  # nearly square
-        (160, "no", None, "Only the middle 50 % of a picture is looked at; <<resolution>>"),
+        (MediaOptions(), [80, 160], "in pictures of 160 x 80 pixels"),
+        (MediaOptions(resolution=64), [64, 128], "100 % of the pictures are larger and were shrunk"),
+        (MediaOptions(resolution=500), [80, 160], "in pictures of 160 x 80 pixels"),
+        (MediaOptions(region="0,0,80,80"), [80, 80], "80 x 80 pixels within the region"),
+        (MediaOptions(patches="no"), None, "Only the middle 50 % of a picture is looked at; <<patches=yes>>"),
     ],
 )
-def test_long_pictures_whose_places_count_are_seen_whole(
-    tmp_path: Path, width: int, patches: str, tiles: list[float] | None, says: str
+def test_it_is_said_what_of_pictures_is_looked_at(
+    tmp_path: Path, media: MediaOptions, shape: list[int] | None, says: str
 ) -> None:
     folder = make_pictures(tmp_path / "pictures", 12)
     for path in folder.iterdir():
-        Image.open(path).resize((width, 80)).save(path)
-    media, options = MediaOptions(patches=patches), SessionOptions(budget=2)
-    with closing(create.create_session(tmp_path / "s", folder, options, media=media)) as session:
-        assert session.folder.media_note["tiles"] == tiles
-        said = media_summary(tmp_path / "s")["chosen"]
-        assert says in said
-        assert ("tiles" in said or "Only the middle" in said) is bool(says)
+        Image.open(path).resize((160, 80)).save(path)
+    with closing(create.create_session(tmp_path / "s", folder, SessionOptions(budget=2), media=media)) as session:
+        view = session.folder.media_note["view"]
+        assert (None if view is None else view["shape"]) == shape
+        assert says in media_summary(tmp_path / "s")["chosen"]
+
+
+def test_of_pictures_that_are_not_looked_at_by_places_no_part_can_be_chosen(tmp_path: Path) -> None:
+    data = make_pictures(tmp_path / "pictures", 6)
+    with pytest.raises(ConfigError, match="region"):
+        create.create_session(tmp_path / "s", data, media=MediaOptions(patches="no", region="0,0,10,10"))
 
 
 def test_rows_alone_are_not_enough_for_such_a_model(tmp_path: Path) -> None:
@@ -194,9 +201,9 @@ def test_a_mark_reaches_the_patches_and_a_fit_made_again_knows_it(tmp_path: Path
         assert not session.state.fit_is_current
         session.fit()
         marked = find_patches(session.load_fit(session.state))
-        assert isinstance(marked, Scales)
-        assert isinstance(plain, Scales)
-        assert len(marked.parts[0].anomalous) < len(plain.parts[0].anomalous)  # one place instead of the worst ones
+        assert isinstance(marked, Patches)
+        assert isinstance(plain, Patches)
+        assert len(marked.anomalous) < len(plain.anomalous)  # one place instead of the worst ones
         assert differing(session) == []
 
 
@@ -217,30 +224,29 @@ def test_a_sessions_detector_takes_pictures_in_python_and_says_so_to_features(
         detector.anomaly_score(np.asarray(pool[:4]))
 
 
-def test_tiles_see_a_defect_at_the_rim_of_wide_pictures_in_the_pool_and_in_new_ones(tmp_path: Path) -> None:
+def test_a_defect_outside_the_region_raises_no_alarm(tmp_path: Path) -> None:
+    """In the pool, in new pictures and in maps."""
     folder = tmp_path / "wide"
     folder.mkdir()
     for number in range(30):
         rng = np.random.default_rng(number)
         picture = np.clip(100 + rng.normal(0, 12, (80, 240, 3)), 0, 255)
         if number < 3:
-            picture[:30, :30] += 90
+            picture[:40, 80:120] += 90
+        elif number < 9:
+            picture[:, 160:] += 90
         Image.fromarray(picture.astype(np.uint8)).save(folder / f"{number:02d}.png")
-    media = MediaOptions(patches="yes", resolution=PlaceExtractor().size)
+    media = MediaOptions(region="80,0,80,80")
     with closing(create.create_session(tmp_path / "s", folder, SessionOptions(budget=4), media=media)) as session:
-        side = round(session.folder.grid.down)
-        assert session.folder.grid == Grid(side, 3 * side, whole=True)
+        assert session.folder.grid == Grid(2, 2, (0, 1 / 3, 1, 2 / 3), (0.25, 0.25), (0.5, 0.5))
         session.ask(2)
         session.fit()
         ranked = session.score()
         assert {ranked.ids[row] for row in np.argsort(-ranked.scores)[:3]} == set(session.ids[:3])
-        found = write_maps(session, None, tmp_path / "maps", "alarms=3")
-        assert found["n_maps"] == 3
-        for file in (tmp_path / "maps").glob("*.npy"):
-            values = np.load(file)
-            assert values.shape == (side, 3 * side)
-            down, across = np.unravel_index(values.argmax(), values.shape)
-            assert max(down, across) < (side + 1) // 2  # at the upper left
-        new = write_maps(session, folder, tmp_path / "new", "alarms=3")
-        assert new["n_maps"] == 3
-        assert "tiles" in media_summary(tmp_path / "s")["chosen"]
+        for data in (None, folder):
+            told = write_maps(session, data, tmp_path / f"maps-{data is None}", "alarms=3")
+            assert told["n_maps"] == 3
+            for entry in json.loads((tmp_path / f"maps-{data is None}" / "boxes.json").read_text()):
+                assert all(box["x"] >= 80 and box["x"] + box["width"] <= 160 for box in entry["boxes"])
+                values = np.load(tmp_path / f"maps-{data is None}" / entry["overlay"].replace(".png", ".npy"))
+                assert values.argmax() == 0
