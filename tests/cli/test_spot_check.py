@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from soel.tables.rows import read_rows
 from tests.cli.conftest import N_FAR, N_ROWS, Run, fill
@@ -34,10 +37,21 @@ def test_a_spot_check_from_draw_to_sentence(run: Run, folder: Path) -> None:
     assert all(line in plain for line in shown)
 
 
-def test_learning_and_checking_are_two_things(run: Run, folder: Path) -> None:
-    said = run("ask", folder, "-n", 3, "--spot-check", 3)
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("-n", 3, "--spot-check", 3), "choose one"),
+        (("--not-sure", "--spot-check", 3), "choose one"),
+        (("--no-cover", "--next"), "leave it out"),
+        (("--who", "ann"), "ask with --next"),
+    ],
+)
+def test_an_option_that_would_have_no_effect_is_refused(
+    run: Run, folder: Path, options: tuple[Any, ...], why: str
+) -> None:
+    said = run("ask", folder, *options)
     assert said.code == 2
-    assert "choose one" in said.err
+    assert why in said.err
 
 
 def test_what_is_not_sure_is_asked_next(run: Run, folder: Path) -> None:

@@ -25,7 +25,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     ask = add_verb(verbs, common, run_ask, "write the open questions as a sheet to fill in")
     ask.add_argument("-n", type=int, metavar="N", help="how many items a new round asks about (default: 10)")
     ask.add_argument("--next", action="store_true", help="print the one item to look at next, knowing all answers")
-    ask.add_argument("--who", default=EXPERT, help="with --next: who will look at it (default: expert)")
+    ask.add_argument("--who", metavar="NAME", help="with --next: who will look at it (default: expert)")
     ask.add_argument("--spot-check", type=int, metavar="N", help="draw N items at random, to check the result")
     ask.add_argument("--not-sure", action="store_true", help="ask first about items that the last fit is not sure of")
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
@@ -47,8 +47,12 @@ def run_ask(args: argparse.Namespace) -> Reply:
         raise ConfigError(
             "A spot check is drawn by chance, so it cannot prefer what is not sure; choose one of the two."
         )
+    if args.no_cover and (args.next or args.spot_check is not None):
+        raise ConfigError("--no-cover is about a round that is drawn to learn from; leave it out.")
     if args.next:
         return _ask_next(args)
+    if args.who is not None:
+        raise ConfigError("--who says for whom --next is; leave it out, or ask with --next.")
     with closing(open_session(args)) as session:
         with progress_bar("Warming up") as bar:
             if args.spot_check is not None:
@@ -79,9 +83,10 @@ def _ask_next(args: argparse.Namespace) -> Reply:
         with progress_bar("Warming up") as bar:
             asked = session.ask(args.n, bar, args.not_sure)
             refined = session.refine(bar) is not None
-        items = session.next_items(args.who)
+        who = args.who or EXPERT
+        items = session.next_items(who)
         if not items:
-            raise SessionError(f"Nothing is open for {args.who!r}: the rest is with others. Ask again later.")
+            raise SessionError(f"Nothing is open for {who!r}: the rest is with others. Ask again later.")
         header, rows = readable_rows(session.folder, items)
         n_open = len(session.state.open)
     (item,), values = items, dict(zip(header, rows[0], strict=True))
