@@ -4,6 +4,7 @@
 `python -m benchmarks explanations --help`: do explanations name planted values, and suffice for real anomalies.
 `python -m benchmarks patches --help`: small defects in pictures, by the whole picture, by patches and by both.
 `python -m benchmarks promises --help`: what soel says in numbers, nominal against realised, over the same tables.
+`python -m benchmarks watch --help`: a quarter of nights, with an expert who answers alarms.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ NAMES = (
     "fuzz",
     "serve",
 )
-COMMANDS = ("detection", "explanations", "patches", "promises")
+COMMANDS = ("detection", "explanations", "patches", "promises", "watch")
 
 
 def main() -> int:
