@@ -21,7 +21,8 @@ from soel.types import Booleans, Floats
 
 FINE = 8  # points that a place is drawn with, along each side, where boxes are looked for
 FIRST_SEEN, FULL = 0.85, 1.6  # times the limit: where colour begins, and where it is strongest
-STRONGEST = 0.4  # of the colour's cover: the defect shows through, and the contour says where it is
+STRONGEST = 0.3  # of the colour's cover: the defect shows through, and the contour says where it is
+GAP = 3  # between what is beyond the limit and the line around it, in thicknesses of the line
 LIGHT, DARK = (255, 255, 255), (0, 0, 0)  # of lines, side by side: one of them is seen on any picture
 CATEGORY = {"id": 1, "name": "anomaly", "supercategory": "anomaly"}
 
@@ -76,8 +77,8 @@ def find_boxes(values: Floats, grid: Grid, height: int, width: int) -> list[Box]
     return sorted(boxes, key=lambda box: -box.peak)
 
 
-def draw_overlay(picture: Picture, values: Floats, grid: Grid, boxes: Sequence[Box] = ()) -> bytes:
-    """The picture as PNG, unusual places in yellow to red over it, a contour where they pass the limit, its boxes."""
+def draw_overlay(picture: Picture, values: Floats, grid: Grid) -> bytes:
+    """The picture as PNG, unusual places in yellow to red over it, and a line around those beyond the limit."""
     pillow = image_library()
     top, left, tall, wide = grid.seen(*picture.shape[:2])
     enlarged = grid.enlarge(values[None], tall, wide)[0]
@@ -88,7 +89,6 @@ def draw_overlay(picture: Picture, values: Floats, grid: Grid, boxes: Sequence[B
     seen += STRONGEST * np.sqrt(heat) * (heat > 0) * (colour - seen)
     _contour(seen, enlarged > 1, _thickness(*picture.shape[:2]))
     image = pillow.fromarray(np.clip(drawn, 0, 255).astype(np.uint8))
-    _outline(image, boxes)
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
     return buffer.getvalue()
@@ -108,7 +108,7 @@ def write_heat_maps(
     entries: list[dict[str, Any]] = []
     for number, mapped in enumerate(pictures, start=1):
         stem, boxes = f"{number:04d}-{_plain(mapped.name)}", mapped.boxes
-        write_whole(folder / f"{stem}.png", draw_overlay(mapped.picture, mapped.values, mapped.grid, boxes))
+        write_whole(folder / f"{stem}.png", draw_overlay(mapped.picture, mapped.values, mapped.grid))
         with replacing(folder / f"{stem}.npy") as file:
             np.save(
                 file,
@@ -159,26 +159,18 @@ def as_coco(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _contour(drawn: Floats, beyond: Booleans, thick: int) -> None:
-    """Draws a light line within the places (H, W) beyond the limit, and a dark one around them."""
-    from scipy.ndimage import binary_dilation, binary_erosion
+    """Draws a light line and a dark one around the places (H, W) beyond the limit, at a distance that hides nothing."""
+    from scipy.ndimage import binary_dilation
 
-    drawn[beyond & ~binary_erosion(beyond, iterations=thick, border_value=1)] = LIGHT
-    drawn[binary_dilation(beyond, iterations=thick) & ~beyond] = DARK
+    if beyond.any():
+        inner, middle, outer = (binary_dilation(beyond, iterations=n * thick) for n in (GAP, GAP + 1, GAP + 2))
+        drawn[middle & ~inner] = LIGHT
+        drawn[outer & ~middle] = DARK
 
 
 def _thickness(height: int, width: int) -> int:
-    """Of lines on a picture of this size, in pixels: still whole where it is shown at half its size."""
-    return max(1, round(min(height, width) / 160))
-
-
-def _outline(image: Any, boxes: Sequence[Box]) -> None:
-    from PIL import ImageDraw
-
-    pen = ImageDraw.Draw(image)
-    thick = _thickness(*image.size)
-    for box in boxes:
-        corners = (box.x, box.y, box.x + box.width - 1, box.y + box.height - 1)
-        pen.rectangle(corners, outline=LIGHT, width=thick)
+    """Of lines on a picture of this size, in pixels."""
+    return max(1, round(min(height, width) / 320))
 
 
 def _plain(name: str) -> str:

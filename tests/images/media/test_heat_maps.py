@@ -16,7 +16,7 @@ from soel.cli.main import main
 from soel.errors import SessionError
 from soel.images import picture_pool
 from soel.images.grids import Grid
-from soel.images.maps import Box, draw_overlay, find_boxes
+from soel.images.maps import GAP, draw_overlay, find_boxes
 from soel.images.picture_pool import MediaOptions
 from soel.session import Session, SessionOptions, create
 from soel.session.media import write_maps
@@ -60,14 +60,9 @@ def test_colour_covers_unusual_places_and_no_others() -> None:
     drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), grid_of(values)))))
     assert drawn.shape == picture.shape
     red, green, blue = drawn[2, 57].tolist()
-    assert red > 150
-    assert max(green, blue) < 70
+    assert red > 140
+    assert max(green, blue) < 75
     assert (drawn[20:] == 100).all()
-    boxed = np.asarray(
-        Image.open(io.BytesIO(draw_overlay(picture, 0 * values.ravel(), grid_of(values), [Box(5, 6, 10, 8, 1.2)])))
-    )
-    assert (boxed[6, 5:15] == 255).all()
-    assert (boxed[8, 8] == 100).all()
 
 
 @pytest.mark.parametrize("shade", [0, 60, 128, 255])
@@ -77,9 +72,10 @@ def test_a_light_and_a_dark_line_side_by_side_show_the_limit_on_any_picture(shad
     drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), grid_of(values)))))
     beyond = Grid(4, 4).enlarge(values.reshape(1, -1), 80, 80)[0] > 1
     first = int(np.flatnonzero(beyond[30])[0])
-    assert (drawn[30, first] == 255).all()
-    assert (drawn[30, first - 1] == 0).all()
-    assert (drawn[30, 30] != 255).any(), "within the lines the picture shows through"
+    assert (drawn[30, first - GAP - 1] == 255).all()
+    assert (drawn[30, first - GAP - 2] == 0).all()
+    lines = (drawn == 255).all(axis=2) | (drawn == 0).all(axis=2)
+    assert shade in (0, 255) or not lines[beyond].any(), "no line lies on what is beyond the limit"
     shown = draw_overlay(np.full_like(picture, shade // 2), values.ravel(), grid_of(values))
     assert shade == 0 or (drawn[30, 30] != np.asarray(Image.open(io.BytesIO(shown)))[30, 30]).any()
 
