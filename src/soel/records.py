@@ -33,6 +33,12 @@ def read_body(record: type[Record], body: object, **beside: Any) -> Record:
     return record(**{name: readers[name](value) for name, value in body.items()}, **beside)
 
 
+def path_inside(folder: str) -> None:
+    """Refuse a path that a record names where it would lead out of its folder."""
+    if folder.startswith("/") or ":" in folder or "\\" in folder or ".." in folder.split("/"):
+        raise ValueError(f"{folder!r} lies outside of its folder")
+
+
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return body_of(value)

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from soel.assess.conformal import UnsureBand
+from soel.assess.quality import draw_check
 from soel.errors import DataError, SessionError
 from soel.session.folder import SessionFolder
-from soel.session.rounds import SPOT_CHECK, Draw, PoolRecord, Round
+from soel.session.rounds import SPOT_CHECK, CheckFacts, Draw, PoolRecord, Round
 from soel.session.state import SessionState
-from soel.types import NO_ROWS, UNLABELLED, Evidence, Labels, Pool, Proposal, Rows
+from soel.types import NO_ROWS, UNLABELLED, Evidence, Floats, Labels, Pool, Proposal, Rows
 
 if TYPE_CHECKING:
     from soel.learner import Learner
     from soel.model import Blend, Fitted
 
-USUAL_SIZE = 10
+USUAL_SIZE, USUAL_CHECK = 10, 10  # items of a round, and of a spot check
 NOT_SURE = "not_sure"  # the option of a round that asked those items first
 AHEAD = 5  # questions that a refine chooses; the next answer brings the next one
 
@@ -190,3 +191,32 @@ def find_record(state: SessionState, drawn: Round) -> Round | None:
     model = state.warm_up if state.fit is None else state.fit.model
     same = (part for part in drawn.parts if part.model == model and state.pools_of(part) == state.pools)
     return next(same, None)
+
+
+def propose_check(
+    scores: Floats, embeddings: Floats, threshold: float, open_rows: Rows, n: int, seed: tuple[int, ...]
+) -> Proposal:
+    """A spot check of `n` items, with the pool as the model sees it."""
+    selection = draw_check(scores > threshold, open_rows, n, np.random.default_rng(seed))
+    return Proposal(selection, seed, scores, embeddings)
+
+
+def describe_check(
+    scores: Floats, chances: Floats, threshold: float, state: SessionState, row_of: dict[str, int]
+) -> CheckFacts:
+    """What the round keeps to be judged by later, the threshold, and what was known on either side.
+
+    chances: (N,) probabilities by the model; their sums on either side are promises that the check can test.
+    """
+    is_open, is_alarm = np.ones(len(scores), bool), scores > threshold
+    is_open[[row for item, row in row_of.items() if item in state.labels]] = False
+    known = {item: bool(is_alarm[row]) for item, row in row_of.items() if item in state.labels}
+    return CheckFacts(
+        threshold=float(threshold),
+        n_rows=len(scores),
+        n_alarms=int(is_alarm.sum()),
+        known_alarms=tuple(sorted(item for item, alarms in known.items() if alarms)),
+        known_others=tuple(sorted(item for item, alarms in known.items() if not alarms)),
+        expected_alarms=float(chances[is_open & is_alarm].sum()),
+        expected_others=float(chances[is_open & ~is_alarm].sum()),
+    )

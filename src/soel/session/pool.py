@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.records import BESIDE
-from soel.session.events import path_inside
+from soel.records import BESIDE, path_inside
 from soel.types import Floats
 
 ROWS = "rows.npy"

@@ -15,8 +15,7 @@ import numpy as np
 
 from soel.errors import DamagedError
 from soel.files import move, replacing
-from soel.records import BESIDE
-from soel.session.events import path_inside
+from soel.records import BESIDE, path_inside
 from soel.session.folder import digest_of
 from soel.types import Floats
 

@@ -18,20 +18,22 @@ from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.records import body_of
 from soel.scoring.score import Scorer, Scores
 from soel.session.alarms import find_selected
-from soel.session.check_rounds import USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.config import SessionConfig
 from soel.session.draw import (
     AHEAD,
     NOT_SURE,
+    USUAL_CHECK,
     as_draws,
     can_refine,
     check_number,
+    describe_check,
     find_candidates,
     find_record,
     gather_evidence,
     items_held,
     label_vector,
     propose,
+    propose_check,
     round_size,
     rows_of,
 )
@@ -43,7 +45,7 @@ from soel.session.leases import as_text
 from soel.session.marks import marked_places
 from soel.session.people import Agreement, measure_agreement
 from soel.session.rounds import SPOT_CHECK, ModelRef, PoolRecord, Round, load_record, save_record
-from soel.session.standing import AskResult, FitResult, Status
+from soel.session.standing import AskResult, FitResult, Status, measure_quality
 from soel.session.state import Comparison, Fit, SessionState
 from soel.session.stopping import StoppingAdvice, measure_advice
 from soel.session.why import Landscape, Why
@@ -321,7 +323,9 @@ class Session(Labelling):
         scores, embeddings = self.learner.look(model, self.pool_in(place))
         seed = (self.config.seed, len(state.labels), len(state.rounds))
         proposal = propose_check(scores, embeddings, model.threshold, find_candidates(state, place.ids).fresh, n, seed)
-        facts = describe(scores, model.probabilities(scores), model.threshold, state, rows_of(place.ids, state.labels))
+        facts = describe_check(
+            scores, model.probabilities(scores), model.threshold, state, rows_of(place.ids, state.labels)
+        )
         return replace(self._keep(place, state, n, ref, proposal, SPOT_CHECK, {}), check=facts)
 
     def _keep(
