@@ -20,7 +20,7 @@ def unsure_items(session: Session) -> set[str]:
 
 
 def test_before_a_fit_nothing_is_surer(session: Session) -> None:
-    with pytest.raises(SessionError, match="fit first"):
+    with pytest.raises(SessionError, match="known after a fit"):
         session.ask(3, not_sure=True)
 
 

@@ -102,7 +102,7 @@ def _ask_next(args: argparse.Namespace) -> Reply:
 
 def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
     """What thinning costs, for a session on a sample. The round is drawn already: nothing here may fail."""
-    if not session.folder.wholes:
+    if not session.folder.all_data:
         return {}, []
     from soel.scoring.cover_radius import measure_cover
     from soel.session.item_tables import read_encoder

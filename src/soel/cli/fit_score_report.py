@@ -72,7 +72,7 @@ def run_score(args: argparse.Namespace) -> Reply:
         raise ConfigError("--fail-on-drift compares new rows with the pool, and none are given; name them with --data.")
     cluster = cluster_options(args)
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
-        out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
+        out = args.out or args.folder / ("scores.csv" if not session.folder.all_data else "scores.parquet")
         try:
             document = score_file(session, args.data, out, args.threshold, bar, args.with_columns, args.why, cluster)
         except EmptyTableError:

@@ -11,7 +11,7 @@ import numpy as np
 from soel.numeric import ahead, nearest
 from soel.session import Session
 from soel.session.draw import rows_of
-from soel.session.samples import open_whole
+from soel.session.samples import open_all
 from soel.tables.encoder import Encoder
 from soel.types import Floats, Progress
 
@@ -44,7 +44,7 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
     rows = list(rows_of(place.ids, queried).values())
     points = space(np.asarray(place.pool[rows]))
     pool = max(_farthest(space(block), points) for block in _blocks(place.pool))
-    stream, whole, n_done = open_whole(place, encoder), 0.0, 0
+    stream, whole, n_done = open_all(place, encoder), 0.0, 0
     blocks = (block.frame for part in stream.parts for block in stream.blocks(part))
     for x in ahead(map(encoder.encode, blocks)):
         whole, n_done = max(whole, _farthest(space(x), points)), n_done + len(x)

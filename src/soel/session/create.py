@@ -19,7 +19,7 @@ from soel.images.picture_pool import MediaOptions, read_picture_pool
 from soel.images.source import is_media
 from soel.scoring.ray import Cluster, import_ray, run_parts
 from soel.session import Session, SessionConfig, SessionFolder, SessionOptions, lay_out
-from soel.session.folder import KEPT, MEDIA, Whole, write_patches, write_sample_notes
+from soel.session.folder import KEPT, MEDIA, SourceData, write_patches, write_sample_notes
 from soel.session.pictures import on_cluster
 from soel.session.samples import is_read_in_parts
 from soel.session.store import new_store, open_store, strip_password
@@ -121,7 +121,7 @@ def _build(
         if pool.note is not None:
             write_whole(partial / MEDIA, pool.note)
         if pool.numbers is not None:
-            write_sample_notes(partial, pool.wholes, pool.numbers)
+            write_sample_notes(partial, pool.all_data, pool.numbers)
         if pool.patches is not None:
             write_patches(partial, pool.patches)
         if pool.kept is not None:
@@ -138,7 +138,7 @@ class PoolSource:
     features: None where the table itself is encoded.
     note: how to find pictures again, for a file beside it.
     patches: (N, P, D) of pictures, where their places are looked at.
-    wholes, numbers: of a sample, where all the data lie, and which of their rows each item (N,) is.
+    all_data, numbers: of a sample, where all the data lie, and which of their rows each item (N,) is.
     kept: a copy of all the data that a sample was drawn from, for the session to keep; None where they lie elsewhere.
     """
 
@@ -149,7 +149,7 @@ class PoolSource:
     features: Floats | None = None
     note: bytes | None = None
     patches: Floats | None = None
-    wholes: tuple[Whole, ...] = ()
+    all_data: tuple[SourceData, ...] = ()
     numbers: Rows | None = None
     kept: Path | None = None
 
@@ -185,8 +185,8 @@ def read_pool(
             stream = open_stream(data, options.id_column, label, columns)
             pool = _draw(stream, options, folder, media.progress, cluster)
             if copy is not None:  # the session keeps the copy and looks for all the data there
-                wholes = tuple(replace(whole, address=f"{KEPT}/{copy.name}") for whole in pool.wholes)
-                pool = replace(pool, wholes=wholes, kept=copy)
+                all_data = tuple(replace(whole, address=f"{KEPT}/{copy.name}") for whole in pool.all_data)
+                pool = replace(pool, all_data=all_data, kept=copy)
             yield pool
         elif not of_pictures and not is_media(Path(data)):
             table = read_table(data, options.id_column, label, columns)
@@ -224,6 +224,6 @@ def _draw(
         drawn = list(run_parts(cluster, DrawPart(stream, rows), numbers, on_rows))
         id_column = join_sample(stream, sorted(drawn, key=lambda part: part.number), path)
     label_column = stream.exclude[0] if stream.exclude else None
-    whole = Whole(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
+    whole = SourceData(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
     table = read_table(path, id_column, stream.exclude, stream.options)
-    return PoolSource(path, table, id_column, label_column, wholes=(whole,), numbers=rows)
+    return PoolSource(path, table, id_column, label_column, all_data=(whole,), numbers=rows)

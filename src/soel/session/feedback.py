@@ -100,7 +100,7 @@ def adopt_answered(session: Session, who: str = "owner") -> PoolRef | None:
     A pool that is a sample of larger data is left as it is, and they go on waiting: they were not drawn.
     """
     before = session.state
-    if not before.waiting or session.folder.wholes:
+    if not before.waiting or session.folder.all_data:
         return None
     given = dict.fromkeys(name for row in before.waiting.values() for name in row)
     schema, arrow = schema_of(session.folder), import_module("pyarrow")

@@ -42,7 +42,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Whole:
+class SourceData:
     """The data that a session's items were drawn from. address: where they lie; in the session's folder where it is
     relative. n_rows: how many rows they have.
 
@@ -220,24 +220,24 @@ class SessionFolder:
         return Grid(**note | pairs)
 
     @cached_property
-    def wholes(self) -> tuple[Whole, ...]:
+    def all_data(self) -> tuple[SourceData, ...]:
         """Where all the data lie, in order, for a session on a sample of them; empty for a session on all of them."""
         known = (*self.pools[-1].digests, *self.config.digests)
         if STREAM not in known and not (self.path / STREAM).exists():
             return ()
         note = self._read_json(STREAM)
         with reading(self.path / STREAM):
-            return tuple(read_body(Whole, each) for each in note)
+            return tuple(read_body(SourceData, each) for each in note)
 
     @cached_property
     def numbers(self) -> np.ndarray | None:
         """The number of each item (N,) among all rows, for a sample; None where every row is an item."""
-        return self._read_array(NUMBERS, n_rows=self.n_items)[:, 0] if self.wholes else None
+        return self._read_array(NUMBERS, n_rows=self.n_items)[:, 0] if self.all_data else None
 
     @property
     def n_rows(self) -> int | None:
         """How many rows the data have that the pool is a sample of; None where every row is an item."""
-        return sum(whole.n_rows for whole in self.wholes) if self.wholes else None
+        return sum(whole.n_rows for whole in self.all_data) if self.all_data else None
 
     def _read_json(self, name: str) -> Any:
         path = self.verify(name)
@@ -300,9 +300,9 @@ def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
     return replace(new.ref, number=len(place.pools) + 1, folder=folder, n_items=len(new.ids), digests=digests)
 
 
-def write_sample_notes(path: Path, wholes: Sequence[Whole], numbers: np.ndarray) -> None:
+def write_sample_notes(path: Path, all_data: Sequence[SourceData], numbers: np.ndarray) -> None:
     """Write where the data of a sample lie, and which of all their rows each item (N,) is."""
-    write_whole(path / STREAM, json.dumps([body_of(whole) for whole in wholes], indent=1).encode())
+    write_whole(path / STREAM, json.dumps([body_of(whole) for whole in all_data], indent=1).encode())
     _save(path / NUMBERS, np.ascontiguousarray(numbers, np.int64)[:, None])
 
 

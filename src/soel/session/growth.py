@@ -157,7 +157,7 @@ def take_rows(place: SessionFolder, keep: np.ndarray, ref: PoolRef, removed: Seq
 
     def write(folder: Path) -> None:
         if place.numbers is not None:
-            write_sample_notes(folder, place.wholes, place.numbers[keep])
+            write_sample_notes(folder, place.all_data, place.numbers[keep])
 
     return NewPool(ids, np.array(place.pool[keep]), np.array(place.rows[keep]), ref, removed, write=write)
 
@@ -171,7 +171,7 @@ def add_data(
     and keep their labels; without it, they are an error. Where ids follow from the content, equal items count as new
     ones without it, and as the same ones with it.
     """
-    if session.folder.wholes:
+    if session.folder.all_data:
         add = _correct_sample if replace else _add_to_sample
         return add(session, data, who, progress)
     if not replace and outgrows(session.folder, data):
@@ -226,7 +226,7 @@ def _correct_sample(session: Session, data: str | Path, who: str, progress: Prog
 
         def write(folder: Path) -> None:
             write_whole(folder / "source.parquet", content)
-            write_sample_notes(folder, found.wholes, find_row_numbers(place))
+            write_sample_notes(folder, found.all_data, find_row_numbers(place))
 
         return NewPool(list(place.ids), features, rows, ref, write=write)
 
@@ -235,8 +235,8 @@ def _correct_sample(session: Session, data: str | Path, who: str, progress: Prog
 
 def _resample(state: SessionState, place: SessionFolder, growth: Growth, encoder: Encoder, name: str) -> NewPool:
     """Items that are not among the drawn rows give way, but for those that were answered or are asked now."""
-    is_sample = bool(place.wholes)
-    if len(place.wholes) + 1 != len(growth.wholes) if is_sample else len(place.pools) != growth.n_pools:
+    is_sample = bool(place.all_data)
+    if len(place.all_data) + 1 != len(growth.all_data) if is_sample else len(place.pools) != growth.n_pools:
         raise SessionError("Other data were added meanwhile; nothing was changed. Add these again.")
     asked = set() if state.round is None else state.round.items
     numbers = find_row_numbers(place)
@@ -268,6 +268,6 @@ def _stream_writer(growth: Growth, numbers: Rows) -> Callable[[Path], None]:
     def write(folder: Path) -> None:
         if growth.path is not None:
             copy_whole(growth.path, folder / "source.parquet")
-        write_sample_notes(folder, growth.wholes, numbers)
+        write_sample_notes(folder, growth.all_data, numbers)
 
     return write

@@ -60,7 +60,7 @@ def at_one_state(step: Callable[Concatenate[Own, Given], Result]) -> Callable[Co
 class Labelling:
     """One folder, one list of events. What was read is kept, and each call reads only what is new.
 
-    Safe for threads; other processes are heard at the next call.
+    Safe for threads; what other processes store is known at the next call.
     """
 
     def __init__(self, folder: Path | SessionFolder, store: Store) -> None:
@@ -148,7 +148,7 @@ class Labelling:
                 return items
             leases = [new_lease(item, who, tab, moment, self.config.lease_minutes) for item in wanted]
             self._append([Event("lease", who, lease.item, body_of(lease)) for lease in leases])
-        raise SessionError(f"{MOST_TRIES} times others were faster than {who!r}; ask again.")
+        raise SessionError(f"No item could be reserved for {who!r}: others took each of them first. Try again.")
 
     def tell(self, answers: Mapping[str, str] | Sequence[Answer], who: str = "expert") -> TellResult:
         """Store these answers, all or none; they are on disk when this returns.

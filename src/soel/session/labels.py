@@ -375,8 +375,8 @@ def _ids_from(place: SessionFolder) -> str:
     """Where ids come from: a column that names items, their content, or the numbers of rows in certain files."""
     if place.has_pictures:
         return "pictures" if SessionFolder(place.path).media_note["id_column"] is None else "names of pictures"
-    if place.wholes and place.wholes[0].id_column is None:
-        return f"row numbers in {place.wholes[0].fingerprint}"
+    if place.all_data and place.all_data[0].id_column is None:
+        return f"row numbers in {place.all_data[0].fingerprint}"
     return "names" if place.config.id_column is not None else "content"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from soel.errors import SchemaError, SessionError
 from soel.session import SessionFolder
 from soel.session.config import POOL_ROWS
-from soel.session.folder import Whole
+from soel.session.folder import SourceData
 from soel.session.item_tables import read_encoder
 from soel.tables.encoder import Encoder
 from soel.tables.location import is_address
@@ -21,9 +21,9 @@ from soel.tables.table_schema import Schema
 from soel.types import Progress, Rows
 
 
-def open_whole(place: SessionFolder, encoder: Encoder) -> Stream:
+def open_all(place: SessionFolder, encoder: Encoder) -> Stream:
     """All the data that the session's pool was drawn from; data that changed since are refused."""
-    return chain([_open_same(place, whole, encoder.how) for whole in place.wholes])
+    return chain([_open_same(place, whole, encoder.how) for whole in place.all_data])
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Growth:
     """More data for a pool that is a sample. drawn: the numbers of the rows that a sample of all of them has.
 
     n_known: how many of them are the session's own. path: the drawn rows of the new data, None where none was drawn.
-    wholes: where all the data lie by now. n_pools: how many the session had when this was drawn. notes: what reading
+    all_data: where all the data lie by now. n_pools: how many the session had when this was drawn. notes: what reading
     the new data left out.
     """
 
     drawn: Rows
     n_known: int
     path: Path | None
-    wholes: tuple[Whole, ...]
+    all_data: tuple[SourceData, ...]
     n_pools: int
     notes: tuple[str, ...]
 
@@ -49,9 +49,9 @@ def outgrows(place: SessionFolder, data: str | Path) -> bool:
     That needs ids by which items stay what they are, and a pool that has every row of the session's tables.
     """
     config = place.config
-    if place.wholes or place.has_pictures or config.id_column is None:
+    if place.all_data or place.has_pictures or config.id_column is None:
         return False
-    return is_read_in_parts(data, config.pool_rows - place.n_items) and _keep_wholes(place, read_encoder(place)) != ()
+    return is_read_in_parts(data, config.pool_rows - place.n_items) and _own_data(place, read_encoder(place)) != ()
 
 
 def draw_more(
@@ -59,10 +59,10 @@ def draw_more(
 ) -> Growth:
     """Draw from the session's data and these together, and write the rows of the new ones that were drawn.
 
-    A row's luck belongs to its number, and the new rows are numbered on: so the sample is the one that all the data
-    would have given at once.
+    The random number of a row belongs to its position, and new rows are numbered on: so the sample is the one that all
+    the data would have given at once.
     """
-    config, known = place.config, place.wholes or _keep_wholes(place, encoder)
+    config, known = place.config, place.all_data or _own_data(place, encoder)
     first = known[0]
     label = [first.label_column] if first.label_column else []
     new = open_stream(data, first.id_column, label, schema=encoder.how)
@@ -70,7 +70,7 @@ def draw_more(
     both, n_known = chain([*(old.links or (old,)), new]), old.n_rows
     drawn = draw_rows(both.n_rows, config.pool_rows, config.seed)
     fresh = drawn[drawn >= n_known]
-    whole = Whole(new.address, new.fingerprint, new.n_rows, new.id_column, first.label_column)
+    whole = SourceData(new.address, new.fingerprint, new.n_rows, new.id_column, first.label_column)
     path = folder / f"{Path(new.name).stem}.parquet" if len(fresh) else None
     if path is not None:
         write_sample(both, fresh, path, progress)
@@ -81,12 +81,12 @@ def draw_more(
 class Correction:
     """A corrected file for a pool that is a sample. at: the rows of the pool that it corrects, in the order of path.
 
-    path: the corrected rows. wholes: where all the data lie by now. notes: what reading the file left out.
+    path: the corrected rows. all_data: where all the data lie by now. notes: what reading the file left out.
     """
 
     at: Rows
     path: Path
-    wholes: tuple[Whole, ...]
+    all_data: tuple[SourceData, ...]
     notes: tuple[str, ...]
 
 
@@ -94,9 +94,9 @@ def draw_corrected(
     place: SessionFolder, data: str | Path, encoder: Encoder, folder: Path, progress: Progress | None = None
 ) -> Correction:
     """The rows of a corrected file that are items. It takes the place of the data with the same rows."""
-    first, numbers, start = place.wholes[0], find_row_numbers(place), 0
+    first, numbers, start = place.all_data[0], find_row_numbers(place), 0
     new = _open(data, first.id_column, first.label_column, encoder.how)
-    for turn, whole in enumerate(place.wholes):
+    for turn, whole in enumerate(place.all_data):
         at = np.flatnonzero((numbers >= start) & (numbers < start + whole.n_rows))
         at = at[np.argsort(numbers[at])]
         rows, start = numbers[at] - start, start + whole.n_rows
@@ -105,9 +105,9 @@ def draw_corrected(
         path = folder / f"{Path(new.name).stem}.parquet"
         id_column = write_sample(new, rows, path, progress)
         if first.id_column is None or _ids_in(path, id_column) == [place.ids[row] for row in at]:
-            corrected = Whole(new.address, new.fingerprint, new.n_rows, whole.id_column, whole.label_column)
-            return Correction(at, path, (*place.wholes[:turn], corrected, *place.wholes[turn + 1 :]), new.notes)
-    sizes = ", ".join(f"{Path(whole.address).name} with {whole.n_rows}" for whole in place.wholes)
+            corrected = SourceData(new.address, new.fingerprint, new.n_rows, whole.id_column, whole.label_column)
+            return Correction(at, path, (*place.all_data[:turn], corrected, *place.all_data[turn + 1 :]), new.notes)
+    sizes = ", ".join(f"{Path(whole.address).name} with {whole.n_rows}" for whole in place.all_data)
     raise SessionError(
         f"{new.name} has {new.n_rows} rows and corrects none of the session's data ({sizes} rows). The pool is a "
         "sample of them, so a corrected file needs all rows of the one that it replaces, with the same ids in "
@@ -120,9 +120,9 @@ def find_row_numbers(place: SessionFolder) -> Rows:
     return np.arange(place.n_items) if place.numbers is None else np.asarray(place.numbers)
 
 
-def _keep_wholes(place: SessionFolder, encoder: Encoder) -> tuple[Whole, ...]:
+def _own_data(place: SessionFolder, encoder: Encoder) -> tuple[SourceData, ...]:
     """The session's own copies as data that a sample is drawn from; none where some of their rows are no items."""
-    config, wholes = place.config, list[Whole]()
+    config, all_data = place.config, list[SourceData]()
     for number, pool in enumerate(place.pools, 1):
         if number == 1 or pool.n_added:
             path = place.part(number).source
@@ -131,9 +131,9 @@ def _keep_wholes(place: SessionFolder, encoder: Encoder) -> tuple[Whole, ...]:
             stream = _open(path, config.id_column, config.label_column, encoder.how)
             label = config.label_column if stream.exclude else None
             address = path.relative_to(place.path).as_posix()
-            wholes.append(Whole(address, stream.fingerprint, stream.n_rows, config.id_column, label))
-    in_order = np.array_equal(place.rows[:, 1], np.concatenate([np.arange(whole.n_rows) for whole in wholes]))
-    return tuple(wholes) if in_order else ()
+            all_data.append(SourceData(address, stream.fingerprint, stream.n_rows, config.id_column, label))
+    in_order = np.array_equal(place.rows[:, 1], np.concatenate([np.arange(whole.n_rows) for whole in all_data]))
+    return tuple(all_data) if in_order else ()
 
 
 def _ids_in(path: Path, id_column: str) -> list[str]:
@@ -142,7 +142,7 @@ def _ids_in(path: Path, id_column: str) -> list[str]:
     return [str(item) for item in column.to_pylist()]
 
 
-def _open_same(place: SessionFolder, whole: Whole, schema: Schema) -> Stream:
+def _open_same(place: SessionFolder, whole: SourceData, schema: Schema) -> Stream:
     address = whole.address if is_address(whole.address) else place.path / whole.address
     stream = _open(address, whole.id_column, whole.label_column, schema)
     if stream.fingerprint != whole.fingerprint:
@@ -156,15 +156,15 @@ def _open_same(place: SessionFolder, whole: Whole, schema: Schema) -> Stream:
 def find_scored_stream(place: SessionFolder, data: str | Path | None, encoder: Encoder) -> Stream | None:
     """What is to be scored, the session's own rows or these, as a stream; None where it fits into memory."""
     if data is None:
-        return open_whole(place, encoder) if place.wholes else None
+        return open_all(place, encoder) if place.all_data else None
     return None if place.has_pictures else _open_other(place, data, encoder)
 
 
 def _open_other(place: SessionFolder, data: str | Path, encoder: Encoder) -> Stream | None:
     """Other rows as a stream; None where they are few enough to be read at once, as the session's own were."""
-    config, wholes = place.config, place.wholes
-    if wholes:
-        return _open(data, wholes[0].id_column, wholes[0].label_column, encoder.how)
+    config, all_data = place.config, place.all_data
+    if all_data:
+        return _open(data, all_data[0].id_column, all_data[0].label_column, encoder.how)
     if not is_read_in_parts(data, POOL_ROWS):
         return None
     return _open(data, config.id_column, config.label_column, encoder.how)

@@ -48,7 +48,7 @@ from soel.session.rounds import SPOT_CHECK, ModelRef, PoolRecord, Round, load_re
 from soel.session.standing import AskResult, FitResult, Status, measure_quality
 from soel.session.state import Comparison, Fit, SessionState
 from soel.session.stopping import StoppingAdvice, measure_advice
-from soel.session.why import Landscape, Why
+from soel.session.why import PoolGeometry, Why
 from soel.settings import Profile
 from soel.types import Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
 
@@ -68,7 +68,7 @@ class Session(Labelling):
     def __init__(self, folder: Path | SessionFolder, store: Store) -> None:
         super().__init__(folder, store)
         self._models: dict[str, Blend] = {}
-        self._landscape: Landscape | None = None
+        self._geometry: PoolGeometry | None = None
         self._seen: tuple[str, PoolRecord] | None = None  # what the last refine looked at, and its name
 
     @cached_property
@@ -102,7 +102,7 @@ class Session(Labelling):
         check_number(n)
         state = self.state
         if not_sure and state.fit is None:
-            raise SessionError("Before the first fit no item is surer than another; fit first, then ask what is not.")
+            raise SessionError("Items that the model is not sure of are known after a fit; run `soel fit` first.")
         drawn = not state.open
         while not state.open:  # again only where the pool was changed while the round was drawn
             size = round_size(state, len(find_candidates(state, self.folder_with(state.pools).ids)), n)
@@ -113,7 +113,7 @@ class Session(Labelling):
     def refine(self, progress: Progress | None = None, now: datetime | None = None) -> AskResult | None:
         """Put better questions before those of the open round that nobody looks at, knowing the answers given since.
 
-        None where nothing changes: nothing was said since, or the strategy does not listen within a round.
+        None where nothing changes: nothing was said since, or the strategy is not sequential.
         """
         state = self.state
         if not self.is_sequential or not can_refine(state):
@@ -250,12 +250,12 @@ class Session(Labelling):
         drawn = state.part_of(item) or state.newest_part(item)
         if drawn is None:
             raise SessionError(f"Item {item!r} was never drawn, so there is nothing to explain; ask first.")
-        kept = self._landscape
+        kept = self._geometry
         if kept is None or not kept.is_of(drawn, state):
             ids = self.folder_with(state.pools_of(drawn)).ids
             if not {each.item for each in drawn.proposed} <= set(ids):
                 raise DamagedError(f"{self.folder.path} lacks items that it asked about; `soel check` says why.")
-            kept = self._landscape = Landscape(drawn, state, ids, self.record(drawn, state))
+            kept = self._geometry = PoolGeometry(drawn, state, ids, self.record(drawn, state))
         return kept.explain(item)
 
     def stopping_advice(self) -> StoppingAdvice | None:

@@ -30,10 +30,9 @@ from soel.errors import (
 from soel.files import move, parse_json
 from soel.session import postgres, sqlite
 from soel.session.config import SessionConfig
+from soel.session.event_table import EVENTS, SESSIONS, GroupCommit, create_tables, digest_of, has_tables, now
 from soel.session.events import KINDS, Event
 from soel.session.folder import SessionFolder
-from soel.session.group_commit import GroupCommit
-from soel.session.schema import EVENTS, SESSIONS, create_tables, digest_of, has_tables, now
 from soel.session.sqlite import SUFFIX, read_last, write_last
 
 COLUMNS = tuple(column.name for column in EVENTS.columns)
@@ -52,7 +51,7 @@ class SqlStore:
         self._on_server = isinstance(where, str) and postgres.is_address(where)
         self._name = postgres.hide_password(str(where)) if self._on_server else str(where)
         self._session = session if self._on_server else ""
-        self._path, self._turn = Path(self._name.removeprefix("sqlite:///")), threading.Lock()
+        self._path, self._turn = Path(self._name), threading.Lock()
         self._group = GroupCommit(self._write)
         self._copy: sqlite.MemoryCopy | None = None
         self._blocked: StorageError | None = None
@@ -279,12 +278,11 @@ class SqlStore:
 
 
 def _open(where: str | Path, must_exist: bool) -> Engine:
-    url = where if isinstance(where, str) and "://" in where else f"sqlite:///{where}"
-    if not url.startswith("sqlite:///"):
+    if "://" in str(where):
         raise ConfigError(f"{where!r} is neither a file nor the address of a PostgreSQL database; give one of them.")
-    if must_exist and not Path(url.removeprefix("sqlite:///")).is_file():
+    if must_exist and not Path(where).is_file():
         raise DamagedError(f"{where} is missing, and with it every answer; restore it from a copy.")
-    engine = create_engine(url, pool_size=N_CONNECTIONS)
+    engine = create_engine(f"sqlite:///{where}", pool_size=N_CONNECTIONS)
     sqlite.tune(engine)
     return engine
 

@@ -34,7 +34,7 @@ class Why:
     near_share: float
 
 
-class Landscape:
+class PoolGeometry:
     """Distances in one round's embeddings, kept until another label or round changes them.
 
     Memory and time grow with the pool times the labels; nothing is kept per pair.

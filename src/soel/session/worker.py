@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MODULE = "soel.session.worker"
 STEPS = ("ask", "check", "unsure", "fit", "look", "add")
 CREATE, REFINE = "create", "refine"
-LOCK, REFINE_LOCK, LOG, PROGRESS = ".work.lock", ".listening.lock", "work.log", "progress.json"
+LOCK, REFINE_LOCK, LOG, PROGRESS = ".work.lock", ".refine.lock", "work.log", "progress.json"
 STARTED, NO_PLACE = b"started\n", b"no place: "  # what a process says; why nothing can be written follows the second
 BUSY, CLOSED = 75, 74  # exit codes: another process holds the lock, or nothing can be written
 DIED = "It ended before it was done: it was killed, or the machine stopped. Nothing is lost; start it again."

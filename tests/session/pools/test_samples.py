@@ -82,7 +82,7 @@ def test_a_corrected_file_replaces_its_rows_in_a_sample(tmp_path: Path, with_ids
     np.testing.assert_allclose(after, before + 100 * late)
     assert change.n_replaced == late.sum() > 0
     assert session.folder.n_rows == 700
-    assert session.folder.wholes[1].address == str(tmp_path / "corrected" / "b.csv")
+    assert session.folder.all_data[1].address == str(tmp_path / "corrected" / "b.csv")
     (tmp_path / "b.csv").unlink()
     session.fit()
     assert score_file(session, None, tmp_path / "scores.csv")["n_items"] == 700

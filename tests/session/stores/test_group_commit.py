@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from soel.session import Event
-from soel.session.group_commit import GroupCommit
+from soel.session.event_table import GroupCommit
 from tests.session.stores.laws import label
 
 Batches = Sequence[Sequence[Event]]
