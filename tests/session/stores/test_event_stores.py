@@ -24,15 +24,6 @@ def test_a_session_on_a_server_does_what_one_in_a_folder_does(make: Make, addres
     assert not there.folder.events.exists()
 
 
-def test_sessions_share_a_server(make: Make, address: str) -> None:
-    one, two = make("one", store=address), make("two", store=address)
-    one.tell({"=n1": "anomaly"})
-    assert two.state.answers == {}
-    again = create.open_session(one.folder.path)
-    assert again.state.labels == {"=n1": 1}
-    again.close()
-
-
 def test_the_password_is_never_written_down(make: Make, address: str, tmp_path: Path) -> None:
     session = make("secret", store=address.replace("soel@", "soel:hunter2@"))
     session.tell({"=n1": "anomaly"})

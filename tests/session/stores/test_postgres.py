@@ -73,15 +73,6 @@ def test_a_connection_lost_at_a_commit_is_followed_up(
     store.close()
 
 
-def test_another_program_s_database_is_left_alone(empty_address: str) -> None:
-    engine = create_engine(postgres.read_address(empty_address))
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE recipes (name TEXT)"))
-    engine.dispose()
-    with pytest.raises(SessionError, match=r"other tables \(recipes\)"):
-        SqlStore(empty_address, session="one")
-
-
 def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
     with pytest.raises(SessionError, match="check its address") as caught:
         SqlStore("postgresql://ann:secret@127.0.0.1:9/labels", session="one")
@@ -94,11 +85,6 @@ def test_a_broken_address_is_refused_without_its_password(where: str) -> None:
     with pytest.raises(ConfigError, match="postgresql://user@host/database") as caught:
         SqlStore(where, session="one")
     assert "secret" not in str(caught.value)
-
-
-def test_other_databases_are_refused() -> None:
-    with pytest.raises(ConfigError, match="neither a file nor the address"):
-        SqlStore("mysql://host/labels")
 
 
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
