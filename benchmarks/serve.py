@@ -42,10 +42,7 @@ def measure() -> dict[str, float]:
         detector.save(Path(folder) / "model")
         detector = SOEL.load(Path(folder) / "model")
         with _server(Path(folder) / "model") as (port, process):
-            before = _memory(process.pid)
-            latency = _latency(port, rng, process.pid)
-            throughput = _throughput(port, rng, detector)
-            return latency | throughput | {"memory_growth_mb": _memory(process.pid) - before, "memory_mb": before}
+            return _latency(port, rng, process.pid) | _throughput(port, rng, detector)
 
 
 def _rows(rng: np.random.Generator, n: int) -> pd.DataFrame:
@@ -92,11 +89,16 @@ def _latency(port: int, rng: np.random.Generator, pid: int) -> dict[str, float]:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(send, time.perf_counter() + 1 + np.arange(64) / RATE, bodies[:64]))  # warm
         waits.clear()
-        busy, begun = _cpu(pid), time.perf_counter() + 0.1
-        list(pool.map(send, begun + np.arange(n_requests) / RATE, (bodies[at % 500] for at in range(n_requests))))
+        busy, begun, memory = _cpu(pid), time.perf_counter() + 0.1, list[float]()
+        times = begun + np.arange(n_requests) / RATE
+        for part in np.array_split(np.arange(n_requests), 5):
+            list(pool.map(send, times[part], (bodies[at % 500] for at in part)))
+            memory.append(_memory(pid))
         busy = _cpu(pid) - busy
     p50, p99 = 1e3 * np.percentile(waits, [50, 99])
-    return {"single_p50_ms": p50, "single_p99_ms": p99, "single_cpu_ms": 1e3 * busy / n_requests}
+    return {"single_p50_ms": p50, "single_p99_ms": p99, "single_cpu_ms": 1e3 * busy / n_requests} | {
+        f"memory_mb_after_{fifth}_fifths": each for fifth, each in enumerate(memory, 1)
+    }
 
 
 def _throughput(port: int, rng: np.random.Generator, detector: SOEL) -> dict[str, float]:
