@@ -1,4 +1,4 @@
-"""Numbers by the block: work side by side on all cores, distances in O(N) memory, and random bits of a row.
+"""Numbers by the block: work side by side on all cores, distances in O(N) memory, random bits of a row, last results.
 
 Distances by products, as a matrix library is fast at: `blocks`, `nearest`, `mean_of_nearest` and `nearest_of`, from
 many rows to a bounded set of others, block by block; `pairs`, of all rows of two small sets. By differences, exact
@@ -9,11 +9,13 @@ none can take another's place without changing the last bits of scores.
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from functools import cache, lru_cache
+from dataclasses import fields, is_dataclass
+from functools import cache, lru_cache, wraps
+from hashlib import blake2b
 from itertools import repeat
 from threading import Lock
 from typing import Any, TypeVar
@@ -26,6 +28,7 @@ from soel.types import Floats, Rows
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def n_cores() -> int:
@@ -338,3 +341,48 @@ def _mix(x: Bits) -> None:
         x ^= np.right_shift(x, shift, out=shifted)
         x *= factor
     x ^= np.right_shift(x, LAST_SHIFT, out=shifted)
+
+
+_KEPT: list[OrderedDict[Any, Any]] = []
+_LOCK = Lock()
+
+
+def remember(n_kept: int) -> Callable[[Function], Function]:
+    """A function that keeps its last results; arrays are told by what they hold, and are not kept themselves."""
+
+    def decorate(compute: Function) -> Function:
+        kept: OrderedDict[Any, Any] = OrderedDict()
+        _KEPT.append(kept)
+
+        @wraps(compute)
+        def remembered(*given: Any) -> Any:
+            key = tuple(map(_content, given))
+            with _LOCK:
+                if key in kept:
+                    kept.move_to_end(key)
+                    return kept[key]
+            result = compute(*given)
+            with _LOCK:
+                kept[key] = result
+                if len(kept) > n_kept:
+                    kept.popitem(last=False)
+            return result
+
+        return remembered  # type: ignore[return-value]
+
+    return decorate
+
+
+def forget() -> None:
+    """Let go of all results."""
+    with _LOCK:
+        for kept in _KEPT:
+            kept.clear()
+
+
+def _content(given: Any) -> Any:
+    if isinstance(given, np.ndarray):
+        return given.shape, given.dtype.str, blake2b(np.ascontiguousarray(given).data).digest()
+    if is_dataclass(given):
+        return tuple(_content(getattr(given, each.name)) for each in fields(given))
+    return given

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from soel.detect.incontext.forest import DEPTH, EULER, N_TREES, SAMPLE_ROWS, Forest, _depths
+from soel.detect.incontext.row_features import DEPTH, EULER, N_TREES, SAMPLE_ROWS, Forest, _depths
 
 N_INNER = 2**DEPTH - 1
 FIRST_LEAF, LAST_LEAF = N_INNER, 2 * N_INNER

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from soel.detect.incontext.forest import DEPTH
 from soel.detect.incontext.label_features import (
     DEPTHS,
     N_BINS,
@@ -24,7 +23,7 @@ from soel.detect.incontext.label_features import (
     label_features,
     pool_features,
 )
-from soel.detect.incontext.row_features import TINY, PoolStats, RowFeatures
+from soel.detect.incontext.row_features import DEPTH, TINY, PoolStats, RowFeatures
 
 N, D = 30, 4
 

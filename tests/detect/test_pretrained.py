@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from soel import numeric as cores
 from soel.assess.metrics import auroc
-from soel.detect import remember
 from soel.detect.incontext import pretrained, weights
 from soel.detect.incontext.pretrained import Pretrained
 from soel.detect.incontext.samples import (
@@ -57,7 +56,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch, n
     for n_threads in (1, 2, 3):
         monkeypatch.setattr(cores, "n_cores", lambda n_threads=n_threads: n_threads)
         with threadpool_limits(n_threads, user_api="blas"):
-            remember.forget()
+            cores.forget()
             fitted = Pretrained.fit(x, labels, 0)
             found.append(
                 np.concatenate([fitted.score(x * np.float32(1.01)), fitted.score(x), fitted._with_labels.shares()])

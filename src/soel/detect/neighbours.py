@@ -10,8 +10,7 @@ import numpy as np
 
 from soel.detect.detector import NOTHING, Detector, Options
 from soel.detect.fingerprints import fingerprints, positions_among
-from soel.detect.remember import remember
-from soel.numeric import blocks, gaussian, mahalanobis, mean_of_nearest, nearest
+from soel.numeric import blocks, gaussian, mahalanobis, mean_of_nearest, nearest, remember
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 # Chosen on other tables than the paper's four (benchmarks/choices.md).

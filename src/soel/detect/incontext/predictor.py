@@ -14,8 +14,7 @@ from soel.detect.incontext.ops import softmax
 from soel.detect.incontext.row_features import CLIP, Origin, PoolStats, RowFeatures, add_extra_distances
 from soel.detect.incontext.samples import MOST_GROUPS, keys
 from soel.detect.incontext.weights import VERSION, trained_network
-from soel.detect.remember import remember
-from soel.numeric import single_threaded_blas
+from soel.numeric import remember, single_threaded_blas
 from soel.types import UNLABELLED, Booleans, Floats, Labels, Rows
 
 BLOCK_ROWS = 1000

@@ -29,8 +29,7 @@ from soel.detect.incontext.samples import (
 from soel.detect.incontext.surrogate import Surrogate
 from soel.detect.incontext.weights import find_weights
 from soel.detect.neighbours import Neighbours
-from soel.detect.remember import remember
-from soel.numeric import nearest
+from soel.numeric import nearest, remember
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Chances, Floats, Labels, Rows, within
 
 LARGE_POOL, DISTILLATION_ROWS = 4000, 2000  # a larger pool has a surrogate, fitted to the scores of so many of its rows

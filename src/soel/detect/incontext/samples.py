@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.detect.remember import remember
+from soel.numeric import remember
 from soel.types import UNLABELLED, Floats, Labels, Rows
 
 Keys = NDArray[np.uint64]

@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 
-from soel.detect.remember import remember
+from soel.numeric import remember
 
 
 def test_equal_arrays_are_computed_once_and_none_is_kept() -> None:
