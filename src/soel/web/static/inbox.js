@@ -97,7 +97,8 @@ export class Inbox {
   choose(line, focus = false) {
     this.chosen = line.dataset.item; // so that the focus does not choose it once more
     this.#mark(line);
-    if (focus) line.focus();
+    if (focus) line.focus({ preventScroll: narrow.matches });
+    if (narrow.matches) line.scrollIntoView(); // the chosen one opens below its line
     this.show(line.dataset.item).catch(tell);
   }
 
