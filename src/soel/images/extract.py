@@ -19,7 +19,7 @@ from soel.errors import DataError
 from soel.files import explaining, hold_lock, move, parse_json, sync, write_whole
 from soel.images.decode import square
 from soel.images.extractors import Extractor, Pictures
-from soel.images.image_items import PictureSource, Skipped, fingerprint, reason
+from soel.images.image_items import PictureSource, Skipped, describe, fingerprint, reason
 from soel.images.patches import Patches, fold_patches
 from soel.images.views import View
 from soel.numeric import in_order, n_cores, single_threaded_blas
@@ -112,10 +112,10 @@ def _compute_batches(source: PictureSource, extractor: Extractor, rows: range) -
 def _readable(source: PictureSource, found: Sequence[Floats], faults: dict[int, str], lasting: bool) -> Features:
     n_rows = len(found[0])
     rows = np.array([row for row in range(n_rows) if row not in faults], np.int64)
-    if not len(rows):
-        raise DataError(f"None of the {n_rows} items of {source.name} can be decoded. Check the files.")
-    kept = [matrix if lasting and not faults else matrix[rows] for matrix in found]  # a copy, where no file lasts
     faulty = tuple(Skipped(source.items[row].name, why) for row, why in faults.items())
+    if not len(rows):
+        raise DataError(f"Nothing in {source.name} can be decoded: {describe(faulty)}. Check the files.")
+    kept = [matrix if lasting and not faults else matrix[rows] for matrix in found]  # a copy, where no file lasts
     return Features(kept[0], rows, faulty, fold_patches(kept[1]) if len(kept) > 1 else None)
 
 
