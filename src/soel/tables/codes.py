@@ -39,7 +39,6 @@ class Scale:
     clip: float | None = None
 
     def apply(self, values: Floats) -> Floats:
-        """The scaled values (N,)."""
         if not self.width:
             return np.zeros(len(values))
         with np.errstate(over="ignore"):
@@ -161,7 +160,6 @@ class NumericCode(Code):
 
     @classmethod
     def fit(cls, name: str, values: Values, scaling: Scaling) -> NumericCode:
-        """Look at the column in the pool (N,)."""
         missing = np.isnan(values)
         if missing.all():
             raise DataError(f"Column {name!r} has no value in any row of the pool. Leave the column out.")
@@ -259,7 +257,6 @@ class Counts:
 
     @property
     def n_present(self) -> int:
-        """How many cells are not missing."""
         return self.n_rows - self.n_missing
 
 

@@ -66,13 +66,11 @@ class CsvFile:
             return list(find_parts(self.file, file, self.begin))
 
     def batches(self, part: DataPart) -> Iterator[Any]:
-        """The rows of a part as Arrow tables."""
         table = self.read(part)
         for start in range(0, len(table), BLOCK_ROWS):
             yield table.slice(start, BLOCK_ROWS)
 
     def read(self, part: DataPart) -> Any:
-        """A whole part."""
         with self.place.open(self.file) as file:
             file.seek(part.start)
             content = file.read(part.stop - part.start)

@@ -39,7 +39,6 @@ class Encoder:
 
     @classmethod
     def fit(cls, frame: Frame, scaling: str) -> Encoder:
-        """Look at the pool."""
         way, schema = find_scaling(scaling), frame.schema
         by_name = {} if schema is None else schema.by_name
         unused = frozenset() if schema is None else schema.unused
@@ -60,7 +59,6 @@ class Encoder:
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """All columns that the pool had."""
         return tuple(column.name for column in self.how.columns)
 
     @property
@@ -93,7 +91,6 @@ class Encoder:
 
     @property
     def n_features(self) -> int:
-        """The width of the matrix."""
         return len(self.feature_names)
 
     def encode(self, frame: Frame) -> NDArray[np.float32]:

@@ -133,7 +133,6 @@ class _Clock:
         self._end = time.monotonic() + MOST_SECONDS
 
     def has_stopped(self) -> bool:
-        """Whether it took too long."""
         return time.monotonic() > self._end
 
     def restarted_by(self, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:

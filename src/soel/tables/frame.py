@@ -62,11 +62,9 @@ class Frame:
         return None
 
     def take(self, rows: NDArray[Any]) -> Frame:
-        """Some of the rows."""
         return Frame({name: column[rows] for name, column in self.columns.items()}, self.named, self.schema)
 
     def without(self, names: Collection[str]) -> Frame:
-        """The frame less some columns."""
         kept = {name: column for name, column in self.columns.items() if name not in names}
         check_shape(self.n_rows, len(kept))
         return Frame(kept, self.named, None if self.schema is None else self.schema.without(names))

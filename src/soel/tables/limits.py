@@ -94,7 +94,6 @@ class Budget:
         self._name, self._limit, self._n_taken = name, limit, 0
 
     def take(self, n_bytes: int) -> None:
-        """Count some more."""
         self._n_taken += n_bytes
         if self._n_taken > self._limit:
             raise too_large(self._name, self._limit)

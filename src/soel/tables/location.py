@@ -38,12 +38,10 @@ class Location:
         return sorted(name for name in found if not any(step.startswith((".", "_")) for step in name.split("/")))
 
     def size(self, name: str) -> int:
-        """Bytes of a file."""
         system, root = self._opened
         return int(system.size(f"{root}/{name}"))
 
     def open(self, name: str) -> BinaryIO:
-        """A file to read."""
         system, root = self._opened
         file: BinaryIO = system.open(f"{root}/{name}", "rb")
         return file

@@ -43,7 +43,6 @@ class NpyFile:
 
     @property
     def parts(self) -> tuple[DataPart, ...]:
-        """Ranges of rows."""
         n_rows, starts = self.shape[0], range(0, self.shape[0], PART_ROWS)
         spans = [(start, min(start + PART_ROWS, n_rows)) for start in starts]
         return tuple(
@@ -51,7 +50,6 @@ class NpyFile:
         )
 
     def batches(self, part: DataPart) -> Iterator[NDArray[Any]]:
-        """The rows of a part as arrays (n, d)."""
         for start in range(part.start, part.stop, BLOCK_ROWS):
             yield self.read(start, min(start + BLOCK_ROWS, part.stop))
 

@@ -61,7 +61,6 @@ class RawColumn:
         return bool((np.isnat(self.values) if self.values.dtype.kind == "M" else np.isnan(self.values)).all())
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
-        """Some of the rows."""
         values = self.values[rows] if isinstance(self.values, np.ndarray) else self.values.take(pa.array(rows))
         return replace(self, values=values)
 
@@ -91,7 +90,6 @@ class RawTable:
         return len(next(iter(self.cells.values()))) if self.cells else 0
 
     def without(self, names: Collection[str]) -> RawTable:
-        """The columns less some."""
         kept = {name: column for name, column in self.cells.items() if name not in names}
         check_shape(self.n_rows, len(kept))
         return RawTable(kept, self.named, self.layout)

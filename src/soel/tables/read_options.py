@@ -68,7 +68,6 @@ class ReadOptions:
         return tuple(dict.fromkeys(name for names in lists for name in names))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
         return asdict(self)
 
     @classmethod

@@ -125,7 +125,6 @@ class Stream:
         return replace(found, columns=tuple(map(_may_hold_words, found.columns)))
 
     def blocks(self, part: DataPart) -> Iterator[RowBlock]:
-        """The rows of a part, in order."""
         for first_row, batch in self.batches(part):
             with self._counted_from(first_row):
                 frame = frame_by(self._raw(batch), self.schema)

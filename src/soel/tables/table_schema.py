@@ -51,12 +51,10 @@ class Schema:
     strict: bool = False
 
     def __getitem__(self, name: str) -> Column:
-        """How a column is read."""
         return self.by_name[name]
 
     @property
     def by_name(self) -> dict[str, Column]:
-        """All columns by their names."""
         return {column.name: column for column in self.columns}
 
     @property
@@ -70,7 +68,6 @@ class Schema:
         return frozenset(column.name for column in self.columns if not kind_of(column).is_used)
 
     def without(self, names: Any) -> Schema:
-        """The schema less some columns."""
         return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
 
     def to_json(self) -> dict[str, Any]:

@@ -86,7 +86,6 @@ class Unpacking:
         self._file, self._name, self._budget = file, name, Budget(name, limit)
 
     def read(self, size: int) -> bytes:
-        """The next bytes."""
         with _refusing(self._name):
             content = bytes(self._file.read(size))
         self._budget.take(len(content))

@@ -132,7 +132,6 @@ class Category(ColumnKind):
     changed_by = ("text", "ignore")
 
     def sniff(self, source: ColumnSource) -> Found | None:
-        """Whatever is left."""
         return Found(see_words(source.words, len(source.cells)))
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
@@ -151,7 +150,6 @@ class TextCode(DerivedCode):
     kind: str = field(default="text", kw_only=True)
 
     def derive(self, values: Values) -> Mapping[str, Floats]:
-        """The logarithms (N,), NaN for missing."""
         texts = pa.array(as_categories(values), pa.string())
         measures = {
             "length": pc.utf8_length(texts),
@@ -201,7 +199,6 @@ class IPv4Code(DerivedCode):
 
     @classmethod
     def fit(cls, name: str, values: Values, scaling: Scaling) -> IPv4Code:
-        """Look at the column in the pool (N,)."""
         code, n_distinct, levels = cls(name, ()), 1, dict[str, Values]()
         for part, networks in code.derive(values).items():
             n = len({*networks.tolist()} - {None})

@@ -106,7 +106,6 @@ class Number(ColumnKind):
         raise self.differs(column, f"dates or times such as {example_of(cells)}")
 
     def parse_texts(self, column: Column, texts: Any) -> Floats:
-        """Arrow strings as numbers."""
         plain = as_floats(texts) if column.form.is_plain else None
         if plain is not None:  # nothing to tidy, which would load pandas for a few rows
             return plain
@@ -212,7 +211,6 @@ class Flag(Number):
         return np.asarray(codes[np.asarray(pc.fill_null(at, len(known)))])
 
     def show(self, column: Column, values: Values) -> Values:
-        """The words of the file."""
         words = {code: word for word, code in column.form.words.items()}
         if not words:
             return values

@@ -139,7 +139,6 @@ class Time(ColumnKind):
         return TimeCode.fit(column.name, values, scaling)
 
     def asked_in_vain(self, source: ColumnSource) -> DataError:
-        """No layout fits."""
         if source.texts is None:
             return DataError(
                 f"Column {source.name!r} is asked for as a time, but its numbers are neither days such as 20241231 "
@@ -171,7 +170,6 @@ class Duration(Number):
         return None if form is None or values is None else Found(see_numbers(values, source.texts), form, "", values)
 
     def parse_texts(self, column: Column, texts: Any) -> Floats:
-        """Seconds by the layout of the pool."""
         if not column.form.layout:
             return super().parse_texts(column, texts)
         texts = blank_missing(tidy(texts))

@@ -65,7 +65,6 @@ class Constant(Number):
         return None  # what is constant is seen after it was read
 
     def parse(self, column: Column, cells: RawColumn) -> Values:
-        """A number, or text."""
         return cells.as_words() if column.form.layout == WORDS else super().parse(column, cells)
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
