@@ -15,11 +15,10 @@ import numpy as np
 from soel.errors import ModelFileError
 from soel.tables.column import BOUNDS, Column, Form, Seen, Values
 from soel.tables.kinds import KIND_NAMES, KINDS, kind_of
-from soel.tables.kinds.categorical import Category
+from soel.tables.kinds.categorical import WORDS, Category, Constant, Id, Ignored
 from soel.tables.kinds.kind import ColumnKind, ColumnSource, FileHints, Found, has_fractions, is_label_name, see_numbers
 from soel.tables.kinds.number import Number, has_leading_zeros, write_code
 from soel.tables.kinds.number_text import NumberSigns, as_floats, blank_missing, find_numbers, tells_point, tidy
-from soel.tables.kinds.unused import WORDS, Constant, Id, Ignored
 from soel.tables.limits import check_known
 from soel.tables.raw_table import UNKNOWN, Layout, RawColumn, RawTable, give_back
 from soel.tables.read_options import DEFAULT, ReadOptions

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from soel.tables.column import Column
-from soel.tables.kinds.categorical import Category, FreeText, IPv4
+from soel.tables.kinds.categorical import Category, Constant, FreeText, Id, Ignored, IPv4
 from soel.tables.kinds.kind import ColumnKind
 from soel.tables.kinds.number import Flag, Number
 from soel.tables.kinds.time import Duration, Time
-from soel.tables.kinds.unused import Constant, Id, Ignored
 
 KINDS: tuple[ColumnKind, ...] = (
     IPv4(),
