@@ -241,12 +241,7 @@ class Learner:
         return self.contamination is None and bool(ESTIMATORS.get(self.profile.contamination).reads_scores)
 
     def _look(
-        self,
-        model: Blend,
-        pool: Pool,
-        share: float | None,
-        for_record: bool,
-        seen: tuple[Floats, Floats] | None = None,
+        self, model: Blend, pool: Pool, share: float | None, for_record: bool, seen: tuple[Floats, Floats] | None
     ) -> tuple[Floats, Floats, Floats]:
         """Scores, embeddings, and what takes their place for the strategy; empty where nothing reads them."""
         needs = self.strategy.needs

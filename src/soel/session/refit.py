@@ -10,7 +10,7 @@ candidate leave them out (`Pool.selected`).
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from soel.session.state import Comparison
 from soel.tables.rows import write_parquet
 from soel.types import ANOMALY, UNLABELLED, Floats, Progress
 
-Refit = Literal["never", "suggest", "auto"]
 FEWEST, SHARE = 10, 0.2  # new labels that a refit is worth: so many, and so many times those known to the model
 FOLDS = 3
 
