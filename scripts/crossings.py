@@ -25,10 +25,10 @@ import soel
 
 PACKAGE = f"{Path(soel.__file__).parent}{os.sep}"
 CEILINGS = {
-    "files of query + fit": 47,
-    "files of one answer on the page": 20,
-    "files of score --data": 73,
-    "files of report": 89,
+    "files of query + fit": 45,
+    "files of one answer on the page": 19,
+    "files of score --data": 70,
+    "files of report": 86,
     "reads of the state in an answer": 12,
     "parses of the encoder in score --data": 1,
 }

@@ -15,19 +15,19 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("soel", "soel_paper")
 COMMON = {"--help", "--json", "--debug"}
 CEILINGS = {
-    "lines of src": 44_000,
-    "files": 270,
+    "lines of src": 43_950,
+    "files": 253,
     "packages": 17,
-    "imports between packages": 950,
-    "modules with one importer": 63,
-    "module names twice": 21,
-    "class names twice": 15,
-    "verbs": 21,
-    "options": 120,
-    "options of init": 20,
+    "imports between packages": 972,
+    "modules with one importer": 52,
+    "module names twice": 5,
+    "class names twice": 4,
+    "verbs": 23,  # with serve, watch and models
+    "options": 124,
+    "options of init": 19,
     "options of label": 20,
-    "words of docs": 32_100,
-    "lines of tests": 38_200,
+    "words of docs": 32_900,
+    "lines of tests": 37_050,
 }
 
 
