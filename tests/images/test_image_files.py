@@ -191,6 +191,26 @@ def test_a_picture_is_turned_upright(tmp_path: Path) -> None:
     assert upright[10:].max() < 50
 
 
+def test_a_deep_picture_is_turned_upright_too(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    deep = np.repeat(np.arange(12, dtype=np.uint16)[None] * 5000, 8, axis=0)
+    Image.fromarray(deep).save(tmp_path / "a.png", exif=exif)
+    upright = load_picture(tmp_path / "a.png")
+    assert upright.shape == (12, 8, 3)
+    assert upright[:, 0, 0].tolist() == [value >> 8 for value in range(0, 60_000, 5000)]
+
+
+def test_grey_with_alpha_lies_on_white_and_inks_become_colours(tmp_path: Path) -> None:
+    grey, alpha = Image.new("L", (6, 4), 90), Image.new("L", (6, 4), 255)
+    alpha.paste(0, (0, 0, 3, 4))
+    Image.merge("LA", [grey, alpha]).save(tmp_path / "a.png")
+    assert load_picture(tmp_path / "a.png")[0, :, 0].tolist() == [255] * 3 + [90] * 3
+    colours = Image.new("RGB", (16, 8), (200, 30, 60))
+    colours.convert("CMYK").save(tmp_path / "b.tif")
+    assert load_picture(tmp_path / "b.tif")[0, 0].tolist() == [200, 30, 60]
+
+
 @pytest.mark.parametrize("size", [(60_000, 60_000), (12_000, 8_000), (7_000, 7_000)])
 def test_a_header_that_lies_costs_no_decoding(
     tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch

@@ -78,11 +78,11 @@ def _check_size(image: Any, size: int) -> None:
 def _as_rgb(image: Any) -> Any:
     from PIL import Image, ImageOps
 
-    if image.mode in _DEEP:
-        image = Image.fromarray(_from_16_bits(np.asarray(image)))
     if image.mode == "F":
         raise DataError("its pixels are floating-point numbers; save it with 8 or 16 bits")
-    ImageOps.exif_transpose(image, in_place=True)
+    ImageOps.exif_transpose(image, in_place=True)  # before its note is lost with the lower bits
+    if image.mode in _DEEP:
+        image = Image.fromarray(_from_16_bits(np.asarray(image)))
     if image.has_transparency_data:
         image = image.convert("RGBA")
         ground = Image.new("RGBA", image.size, "white")
