@@ -12,7 +12,7 @@ import pytest
 
 from soel import SOEL
 from soel.assess.drift import AlarmCounts, Drift, _log_all_new, _log_p, judge_drift
-from soel.tables.codes import Counts, add_tallies, tally_from_json, tally_json
+from soel.tables.codes import ColumnCounts, add_tallies, tally_from_json, tally_json
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
 
@@ -131,9 +131,9 @@ def test_steps_worked_by_hand() -> None:
     encoder = encoder_of(pool)
     assert encoder.baseline is not None
     assert encoder.baseline["x"].edges == (0, 0, 1, 2, 4)
-    assert encoder.baseline["x"].pool == Counts(5, 0, (0, 2, 1, 1, 1, 0), 0, 4)
+    assert encoder.baseline["x"].pool == ColumnCounts(5, 0, (0, 2, 1, 1, 1, 0), 0, 4)
     counts = (encoder.tally(read_frame(pd.DataFrame({"x": [-1.0, 0.0, 1.5, 4.0, 5.0, np.nan]}))) or {})["x"]
-    assert counts == Counts(6, 1, (1, 1, 0, 1, 1, 1), -1, 5)
+    assert counts == ColumnCounts(6, 1, (1, 1, 0, 1, 1, 1), -1, 5)
 
 
 def test_the_p_value_of_extremes_that_are_all_new_by_counting() -> None:

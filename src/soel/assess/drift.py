@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.tables.codes import Baseline, ColumnBaseline, Counts, Tally
+from soel.tables.codes import Baseline, ColumnBaseline, ColumnCounts, Tally
 from soel.tables.column import readable_time
 from soel.text import count, percent
 
@@ -135,7 +135,7 @@ def _judge_alarms(alarms: AlarmCounts) -> _Test:
     return _Test(finding, _log_p(alarms.n_alarms, alarms.n_rows, alarms.pool_alarms, alarms.pool_rows))
 
 
-def _judge_column(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Test]:
+def _judge_column(name: str, column: ColumnBaseline, new: ColumnCounts) -> Iterator[_Test]:
     pool = column.pool
     if new.n_rows and pool.n_rows:
         yield _judge_missing(name, pool, new)
@@ -154,7 +154,7 @@ def _judge_column(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_T
         yield from _judge_times(name, column, new)
 
 
-def _judge_missing(name: str, pool: Counts, new: Counts) -> _Test:
+def _judge_missing(name: str, pool: ColumnCounts, new: ColumnCounts) -> _Test:
     share, expected = new.n_missing / new.n_rows, pool.n_missing / pool.n_rows
     matters = share - expected >= (LEAST_MISSING if pool.n_missing else LEAST)
     text = f"{name}: {_rows(new.n_missing, share)} lack a value, {percent(expected)} of the pool do"
@@ -162,7 +162,7 @@ def _judge_missing(name: str, pool: Counts, new: Counts) -> _Test:
     return _Test(finding, _log_p(new.n_missing, new.n_rows, pool.n_missing, pool.n_rows))
 
 
-def _judge_range(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Test]:
+def _judge_range(name: str, column: ColumnBaseline, new: ColumnCounts) -> Iterator[_Test]:
     low, high = column.edges[0], column.edges[-1]
     for n, side, end in ((new.steps[0], "below", new.low), (new.steps[-1], "above", new.high)):
         share = n / new.n_present
@@ -171,7 +171,7 @@ def _judge_range(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Te
         yield _Test(finding, _log_all_new(n, new.n_present, column.pool.n_present))
 
 
-def _judge_times(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Test]:
+def _judge_times(name: str, column: ColumnBaseline, new: ColumnCounts) -> Iterator[_Test]:
     """Rows outside of the pool's time: the calendar moved, which no feature depends on."""
     for n, side, end in ((new.steps[0], "before", column.edges[0]), (new.steps[-1], "after", column.edges[-1])):
         share = n / new.n_present
@@ -180,7 +180,7 @@ def _judge_times(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Te
         yield _Test(DriftFinding("calendar", name, n, share, 0.0, False, text), 0.0, 0)
 
 
-def _judge_steps(name: str, column: ColumnBaseline, new: Counts) -> _Test:
+def _judge_steps(name: str, column: ColumnBaseline, new: ColumnCounts) -> _Test:
     """Whether more or fewer of the rows than of the pool's lie up to an edge; the edge with the largest difference."""
     was, now = np.cumsum(column.pool.steps)[:-1], np.cumsum(new.steps)[:-1]
     gaps = now / new.n_present - was / column.pool.n_present
@@ -197,7 +197,7 @@ def _judge_steps(name: str, column: ColumnBaseline, new: Counts) -> _Test:
     return _Test(finding, min(chances), len(chances))
 
 
-def _judge_new_words(name: str, pool: Counts, new: Counts) -> _Test:
+def _judge_new_words(name: str, pool: ColumnCounts, new: ColumnCounts) -> _Test:
     """Categories that the pool did not have: one that is frequent, or many that are rare."""
     unseen = {word: n for word, n in new.words.items() if word not in pool.words}
     n, once = sum(unseen.values()), sum(n == 1 for n in unseen.values())
@@ -213,7 +213,7 @@ def _judge_new_words(name: str, pool: Counts, new: Counts) -> _Test:
     return _Test(finding, min(frequent, rare), 2)
 
 
-def _judge_words(name: str, pool: Counts, new: Counts) -> _Test:
+def _judge_words(name: str, pool: ColumnCounts, new: ColumnCounts) -> _Test:
     """Whether a category of the pool has become more or less frequent; the one with the largest difference."""
     counts = [(word, new.words.get(word, 0), n) for word, n in pool.words.items()]
     word, now, was = max(counts, key=lambda each: abs(each[1] / new.n_present - each[2] / pool.n_present))
@@ -224,7 +224,7 @@ def _judge_words(name: str, pool: Counts, new: Counts) -> _Test:
     return _Test(finding, min(chances), len(chances))
 
 
-def _judge_names(name: str, pool: Counts, new: Counts) -> _Test:
+def _judge_names(name: str, pool: ColumnCounts, new: ColumnCounts) -> _Test:
     (_, was), (_, now) = pool.steps, new.steps
     share, expected = now / new.n_present, was / pool.n_present
     text = f"{name}: {_rows(now, share)} have a name that the pool has at most once, {percent(expected)} of the pool do"

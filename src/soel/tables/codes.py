@@ -126,7 +126,7 @@ class Code(ABC):
         edges = self.edges(values)
         return ColumnBaseline(self.counted, self.tally(values, edges), edges)
 
-    def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
+    def tally(self, values: Values, edges: tuple[float, ...]) -> ColumnCounts:
         """What new rows hold in the column (n,), by the edges of the pool."""
         return count_numbers(self.numbers(values), edges)
 
@@ -227,7 +227,7 @@ class DerivedCode(Code):
 
 
 @dataclass(frozen=True)
-class Counts:
+class ColumnCounts:
     """Of one column.
 
     steps: rows below the first edge, up to each next one, and above the last; of names, rows with a common name and
@@ -243,10 +243,10 @@ class Counts:
     high: float | None = None
     words: Mapping[str, int] = field(default_factory=dict)
 
-    def __add__(self, other: Counts) -> Counts:
+    def __add__(self, other: ColumnCounts) -> ColumnCounts:
         lows = [end for end in (self.low, other.low) if end is not None]
         highs = [end for end in (self.high, other.high) if end is not None]
-        return Counts(
+        return ColumnCounts(
             self.n_rows + other.n_rows,
             self.n_missing + other.n_missing,
             tuple(a + b for a, b in zip(self.steps, other.steps, strict=True)),
@@ -269,12 +269,12 @@ class ColumnBaseline:
     """
 
     counted: Counted
-    pool: Counts
+    pool: ColumnCounts
     edges: tuple[float, ...] = ()
 
 
 Baseline = Mapping[str, ColumnBaseline]
-Tally = Mapping[str, Counts]
+Tally = Mapping[str, ColumnCounts]
 
 
 def add_tallies(one: Tally | None, other: Tally | None) -> Tally | None:
@@ -291,7 +291,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
 
 def tally_from_json(values: Mapping[str, Any]) -> Tally:
     """Back from plain values."""
-    return {str(name): from_plain(Counts, counts) for name, counts in values.items()}
+    return {str(name): from_plain(ColumnCounts, counts) for name, counts in values.items()}
 
 
 def find_edges(values: Floats) -> tuple[float, ...]:
@@ -303,26 +303,26 @@ def find_edges(values: Floats) -> tuple[float, ...]:
     return (float(ordered[0]), *np.unique(ordered[places][1:-1]).tolist(), float(ordered[-1]))
 
 
-def count_numbers(values: Floats, edges: tuple[float, ...]) -> Counts:
+def count_numbers(values: Floats, edges: tuple[float, ...]) -> ColumnCounts:
     """Numbers (n,), NaN for missing, by steps between the edges."""
     present = values[~np.isnan(values)]
     n_missing = len(values) - len(present)
     steps = np.zeros(len(edges) + 1, np.int64)
     if not len(present):
-        return Counts(len(values), n_missing, tuple(steps.tolist()))
+        return ColumnCounts(len(values), n_missing, tuple(steps.tolist()))
     if edges:
         below = np.searchsorted(edges, present, side="left")  # values up to an edge belong to the step below it
         below[present == edges[0]] = 1
         steps = np.bincount(below, minlength=len(edges) + 1)
     ends = float(present.min()), float(present.max())
-    return Counts(len(values), n_missing, tuple(steps.tolist()), *ends)
+    return ColumnCounts(len(values), n_missing, tuple(steps.tolist()), *ends)
 
 
-def count_categories(cells: Iterable[str | None]) -> Counts:
+def count_categories(cells: Iterable[str | None]) -> ColumnCounts:
     """Categories one by one."""
     words = Counter(cells)
     n_missing = words.pop(None, 0)
-    return Counts(words.total() + n_missing, n_missing, words=_shorten(words))  # type: ignore[arg-type]
+    return ColumnCounts(words.total() + n_missing, n_missing, words=_shorten(words))  # type: ignore[arg-type]
 
 
 def _shorten(words: Counter[str]) -> dict[str, int]:

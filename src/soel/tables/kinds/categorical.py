@@ -10,7 +10,16 @@ from typing import ClassVar
 import numpy as np
 
 from soel.tables.arrow import pa, pc
-from soel.tables.codes import Code, ColumnBaseline, Counted, Counts, DerivedCode, NumericCode, Scaling, count_categories
+from soel.tables.codes import (
+    Code,
+    ColumnBaseline,
+    ColumnCounts,
+    Counted,
+    DerivedCode,
+    NumericCode,
+    Scaling,
+    count_categories,
+)
 from soel.tables.column import Column, Values, as_categories
 from soel.tables.kinds.kind import (
     FEW_ROWS,
@@ -75,7 +84,7 @@ class CategoryCode(Code):
     def edges(self, values: Values) -> tuple[float, ...]:
         return ()
 
-    def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
+    def tally(self, values: Values, edges: tuple[float, ...]) -> ColumnCounts:
         return count_categories(as_categories(values).tolist())
 
 
@@ -111,15 +120,15 @@ class FrequencyCode(DerivedCode):
         names = Counter(as_categories(values).tolist())
         n_missing = names.pop(None, 0)
         n_rare = sum(n for n in names.values() if n <= 2)
-        counts = Counts(len(values), n_missing, (len(values) - n_missing - n_rare, n_rare))
+        counts = ColumnCounts(len(values), n_missing, (len(values) - n_missing - n_rare, n_rare))
         return ColumnBaseline(self.counted, counts)
 
-    def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
+    def tally(self, values: Values, edges: tuple[float, ...]) -> ColumnCounts:
         """Rows with a common name, and with a rare one."""
         words = Counter(as_categories(values).tolist())
         n_missing = words.pop(None, 0)
         n_common = sum(n for word, n in words.items() if word in self.counts)
-        return Counts(len(values), n_missing, (n_common, len(values) - n_missing - n_common))
+        return ColumnCounts(len(values), n_missing, (n_common, len(values) - n_missing - n_common))
 
 
 def fit_words(name: str, values: Values, scaling: Scaling, marks_missing: bool = True) -> Code:
@@ -222,7 +231,7 @@ class IPv4Code(DerivedCode):
     def edges(self, values: Values) -> tuple[float, ...]:
         return ()
 
-    def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
+    def tally(self, values: Values, edges: tuple[float, ...]) -> ColumnCounts:
         """Networks of two blocks."""
         return count_categories(_networks(values, 2).tolist())
 
