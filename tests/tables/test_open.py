@@ -125,6 +125,17 @@ def test_what_is_no_table_is_said(tmp_path: Path, name: str, content: bytes, mes
         read_table(write(tmp_path, name, content))
 
 
+@pytest.mark.parametrize(("shape", "message"), [((3, 0), r"0 feature\(s\)"), ((0, 3), r"0 sample\(s\)")])
+@pytest.mark.parametrize("by_column", [False, True])
+def test_an_array_without_rows_or_columns_is_said(
+    tmp_path: Path, shape: tuple[int, int], message: str, by_column: bool
+) -> None:
+    with (tmp_path / "a.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": by_column, "shape": shape})
+    with pytest.raises(DataError, match=message):
+        read_table(tmp_path / "a.npy")
+
+
 def test_missing_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         read_table(tmp_path / "a.csv")

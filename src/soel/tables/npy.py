@@ -57,9 +57,9 @@ class NpyFile:
         """Some consecutive rows (stop - start, d)."""
         (n_rows, width), n = self.shape, stop - start
         with self.place.open(self.file) as file:
-            if self.by_column:
+            if self.by_column and width:
                 return np.stack([self._values(file, at * n_rows + start, n) for at in range(width)], axis=1)
-            return self._values(file, start * width, n * width).reshape(-1, width)
+            return self._values(file, start * width, n * width).reshape(n, width)
 
     def _values(self, file: BinaryIO, first: int, count: int) -> NDArray[Any]:
         file.seek(self.offset + first * self.dtype.itemsize)
