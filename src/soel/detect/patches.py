@@ -16,7 +16,7 @@ from soel.numeric import single_threaded_blas
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Booleans, Floats, Labels, Rows
 
 WORST = 3  # patches whose mean distance is the picture's
-USUAL_SHARE = 0.1  # of the pool, left out as suspicious at least: a few sound pictures less cost nothing
+SUSPICIOUS = 0.1  # of the pool, left out of the fit: a few sound pictures less cost nothing
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
 UP, DOWN = 2.0, 1.0  # what a patch gains that points where an anomalous one does, and loses where a normal one does
@@ -76,7 +76,7 @@ class Patches(PlaceDetector):
         options: Mapping[str, Any] = NOTHING,
         marked: Booleans | None = None,
     ) -> Patches:
-        """From patches (N, P, D), their labels (N,) and the estimated share; all chance comes from the seed.
+        """From patches (N, P, D) and their labels (N,); all chance comes from the seed. The share is not asked.
 
         marked: (N, P), which places somebody pointed at in labelled anomalies.
         """
@@ -85,7 +85,7 @@ class Patches(PlaceDetector):
         moments = Moments.of(x, rows)
         normal = Gaussians.of(moments)
         raw = _worst(normal.measure(x, rows, np.ones(len(rows), bool)))
-        kept = _unsuspected(raw, labels[rows], share)
+        kept = _unsuspected(raw, labels[rows])
         normal, fitted = Gaussians.of(moments.without(x, rows[~kept])), rows[kept]
         taught = {
             label: _directions(normal, x, np.flatnonzero(labels == label), label, marked, rng)
@@ -197,9 +197,9 @@ def _fitted_rows(labels: Labels, most: int, rng: np.random.Generator) -> Rows:
     return np.union1d(known, rng.choice(free, most - len(known), replace=False)) if len(known) < most else known
 
 
-def _unsuspected(scores: Floats, labels: Labels, share: float | None) -> Booleans:
-    """Which rows (m,) the share leaves unsuspected by their scores; labelled normal ones in any case."""
-    limit = np.quantile(scores, 1 - min(max(share or 0.0, USUAL_SHARE), 0.5))
+def _unsuspected(scores: Floats, labels: Labels) -> Booleans:
+    """Which rows (m,) are not the most suspicious by their scores; labelled normal ones in any case."""
+    limit = np.quantile(scores, 1 - SUSPICIOUS)
     kept = np.asarray((scores <= limit) | (labels == NORMAL))
     return kept if kept.sum() > 1 else np.ones(len(scores), bool)
 
