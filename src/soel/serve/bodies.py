@@ -16,7 +16,7 @@ import numpy as np
 from soel.errors import DataError
 from soel.files import parse_json
 from soel.tables.open import open_arrow
-from soel.tables.raw_table import RawTable, from_objects, raw_from_arrow
+from soel.tables.raw_table import RawColumn, RawTable, from_array, from_objects, raw_from_arrow
 from soel.tables.read_options import UPLOADED
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
@@ -74,12 +74,17 @@ def _read_json(body: bytes) -> RawTable:
         raise DataError(f"Row {odd} is a {type(rows[odd]).__name__}; give each row as an object of columns.")
     if form is dict:
         names = dict.fromkeys(name for row in rows for name in row)
-        return RawTable({name: from_objects(name, [row.get(name) for row in rows]) for name in names}, named=True)
+        return RawTable({name: _column(name, [row.get(name) for row in rows]) for name in names}, named=True)
     widths = {len(row) for row in rows}
     if len(widths) > 1:
         raise DataError(f"The rows have {min(widths)} to {max(widths)} values; give all of them as many.")
     columns = {f"x{at}": list(column) for at, column in enumerate(zip(*rows, strict=True))}
-    return RawTable({name: from_objects(name, column) for name, column in columns.items()}, named=False)
+    return RawTable({name: _column(name, column) for name, column in columns.items()}, named=False)
+
+
+def _column(name: str, cells: list[Any]) -> RawColumn:
+    """A column of a request; one of numbers alone is not looked at cell by cell."""
+    return from_array(name, np.array(cells)) if set(map(type, cells)) == {float} else from_objects(name, cells)
 
 
 def _read_csv(body: bytes) -> RawTable:
@@ -168,7 +173,7 @@ def read_tensors(body: bytes, header: str | None) -> TensorRequest:
     unknown = [name for name in outputs if name not in OUTPUTS]
     if unknown:
         raise DataError(f"There is no output {unknown[0]!r}. Ask for some of {', '.join(OUTPUTS)}.")
-    rows = RawTable({name: from_objects(name, column) for name, column in columns.items()}, not wide)
+    rows = RawTable({name: _column(name, column) for name, column in columns.items()}, not wide)
     return TensorRequest(rows, outputs or list(OUTPUTS), str(request["id"]) if "id" in request else None)
 
 
