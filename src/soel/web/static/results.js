@@ -92,7 +92,8 @@ async function show() {
 
   const set = (threshold) => (histogram.set(threshold), showThreshold(threshold));
   find("reset-threshold").onclick = () => set(own);
-  find("alarms").onchange = () => set(histogram.thresholdFor(Math.round(Number(find("alarms").value))));
+  const setNumber = () => histogram.sorted.length && set(histogram.thresholdFor(Math.round(Number(find("alarms").value))));
+  find("alarms").onchange = setNumber;
   find("tools").onchange = () => act(() => showAlarms(1));
   find("tools").onsubmit = (event) => event.preventDefault();
   find("common")?.addEventListener("click", ({ target }) => {
@@ -103,13 +104,16 @@ async function show() {
   find("zoom-in").onclick = () => map.zoom(1.4);
   find("zoom-out").onclick = () => map.zoom(1 / 1.4);
   find("zoom-all").onclick = () => map.showAll();
-  if (await isNewest(Number(place.dataset.version))) {
+  const { sort, ...filters } = chosen(); // the page is there before its script: something may be chosen already
+  const isPlain = sort === "unlabelled" && Object.keys(filters).length === 0;
+  if (isPlain && (await isNewest(Number(place.dataset.version)))) {
     inbox.pager(1, Number(place.dataset.pages));
     inbox.begin();
   } else await showAlarms(1); // an answer of this window was stored since the page was made
   const values = new Float32Array(await again(() => bytes("/api/map")));
   const part = (at) => values.subarray((at * values.length) / 4, ((at + 1) * values.length) / 4);
   histogram.show(part(2), own);
+  if (find("alarms").value !== find("alarms").defaultValue) setNumber();
   map.show({ x: part(0), y: part(1), score: part(2) }, []);
   await refresh();
   await showTimeline(shown.threshold);
