@@ -28,8 +28,9 @@ class Live:
 
     def open(self, browser: Browser, name: str = "expert", role: Any = "owner", **look: Any) -> Page:
         """A new browser profile, signed in."""
-        page = browser.new_context(**look).new_page()
-        page.set_default_timeout(conftest.PATIENCE)
+        context = browser.new_context(**look)
+        context.set_default_timeout(conftest.PATIENCE)
+        page = context.new_page()
         page.goto(f"{self.address}/enter?key={self.page.auth.new_key(User(name, role))}")
         page.wait_for_url(f"{self.address}/")
         return page

@@ -229,9 +229,11 @@ def test_two_tabs_keep_both_texts_of_the_guideline(browser: Browser, live: Live)
     other = one.context.new_page()
     other.goto(live.address)
     for page, text in ((one, "mine"), (other, "theirs")):
+        expect(page.locator("#labelling")).to_be_visible()
         page.locator("#guideline-edit summary").click()
         page.locator("#guideline-text").fill(text)
-        page.locator("#guideline-save").click()
+        with page.expect_response("**/api/guideline"):  # the first is stored before the second is sent
+            page.locator("#guideline-save").click()
     expect(other.locator("#guideline-theirs")).to_contain_text("mine")
     expect(other.locator("#guideline-text")).to_have_value("theirs")
     assert live.page.view_model.session.guidelines == "mine"
