@@ -130,7 +130,7 @@ def test_reasons_in_a_browser(browser: Browser, pumps: Live, look: dict[str, Any
     expect(panel.locator(".field").first).to_contain_text("a similar ordinary row has")
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.goto(f"{pumps.address}/results")
+    page.goto(f"{pumps.address}/results", wait_until="networkidle")  # the script has run
     expect(page.locator("#drivers li").first).to_be_visible()
     expect(page.locator("#top .chips").first).to_contain_text(re.compile(" [↑↓≠] "))
     page.locator("#top .item-link").first.click()

@@ -110,7 +110,7 @@ def test_the_report_shows_events_and_pictures_with_their_maps(tmp_path: Path, mo
         pictures = "data:image/png" if kind == "image" else "data:image/jpeg"  # frames are not looked at by places
         assert len(re.findall(f'class="picture" alt="[^"]+" src="{pictures}', text)) == 20
         assert ("Events in clips" in text) is (kind == "video")
-        assert ("The stronger the colour, the less a place" in text) is (kind == "image")
+        assert ("The stronger the colour, the less this place" in text) is (kind == "image")
         session = built.view_model.session
         titles = [built.view_model.items.title(item) for item in session.ids]
         shown = re.findall('<bdi class="item">([^<]+)</bdi>', text)  # in both tables of items
