@@ -218,6 +218,17 @@ def test_a_refit_learns_from_answers_and_keeps_the_share(session: Session, tmp_p
     assert 5 <= night.n_alarms <= 30
 
 
+def test_a_plain_fit_learns_from_watched_rows_as_well(session: Session, tmp_path: Path) -> None:
+    arrive(tmp_path, 1)
+    watch(session, inbox(tmp_path))
+    n_pools = len(session.state.pools)
+    assert main(["fit", str(tmp_path / "work")]) == 0
+    assert len(session.state.pools) == n_pools, "nothing was answered"
+    import_labels(session, fill(session), "ann")
+    assert main(["fit", str(tmp_path / "work")]) == 0
+    assert set(session.state.labels) <= set(session.ids)
+
+
 def test_a_worse_candidate_does_not_score(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arrive(tmp_path, 1)
     watch(session, inbox(tmp_path))

@@ -45,7 +45,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 def run_watch(args: argparse.Namespace) -> Reply:
     """Score what is new, keep alarms and questions, and say whether the model still fits."""
     from soel.session import notify as sending
-    from soel.session.refit import is_due, refit
+    from soel.session.refit import count_new_labels, is_due, refit
     from soel.session.watch import watch, write_questions
 
     if args.notify:
@@ -66,9 +66,9 @@ def run_watch(args: argparse.Namespace) -> Reply:
         if args.notify:
             problems = sending.notify(session.folder, session.state.nights, args.notify, session.title)
         state = session.state
-    n_new = count_new(state)
+    n_new = count_new_labels(state)
     if args.metrics is not None:
-        write_whole(args.metrics, _metrics(watched, state))
+        write_whole(args.metrics, _metrics(watched, state, n_new))
     lines = [_sentence(watched), *_details(watched)]
     lines += [f"Not scored: {show(night.input)}: {show(night.refused)}" for night in watched.refused]
     if watched.proven is not None:
@@ -99,7 +99,7 @@ def run_watch(args: argparse.Namespace) -> Reply:
     return Reply(document, "\n".join(lines), code)
 
 
-def _metrics(watched: Watched, state: SessionState) -> bytes:
+def _metrics(watched: Watched, state: SessionState, n_new: int) -> bytes:
     """The run and all runs before it, as Prometheus reads them from a file."""
     try:
         from prometheus_client import CollectorRegistry, Gauge, generate_latest
@@ -114,20 +114,13 @@ def _metrics(watched: Watched, state: SessionState) -> bytes:
         "soel_watch_stale": ("Whether the model no longer fits", int(watched.verdict == "stale")),
         "soel_watch_rate_evidence": ("Evidence against an unchanged alarm rate; 20 rejects it", watched.rate.evidence),
         "soel_watch_questions": ("Rows that wait for an answer beside the alarms", len(watched.questions)),
-        "soel_watch_labels_waiting": ("Labels that the model has not learnt from", count_new(state)),
+        "soel_watch_labels_waiting": ("Labels that the model has not learnt from", n_new),
         "soel_watch_time_seconds": ("When this run ended", time.time()),
     }
     registry = CollectorRegistry()
     for name, (text, value) in figures.items():
         Gauge(name, text, registry=registry).set(value)
     return generate_latest(registry)
-
-
-def count_new(state: SessionState) -> int:
-    """Labels that the model has not learnt from."""
-    from soel.session.refit import count_new_labels
-
-    return count_new_labels(state)
 
 
 def _sentence(watched: Watched) -> str:

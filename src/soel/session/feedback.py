@@ -13,17 +13,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from soel.files import explain, hold_lock
-from soel.session.alarms import find_kept
+from soel.session.alarms import find_kept, read_kept
 from soel.session.answers import Answer
 from soel.session.folder import SessionFolder
-from soel.session.growth import add_data
+from soel.session.growth import add_data, change_pool
 from soel.session.item_tables import schema_of
 from soel.session.labels import grow_budget
-from soel.session.pool import PoolRef
+from soel.session.pool import NewPool, PoolRef
 from soel.session.session import Session
 from soel.session.standing import TellResult
+from soel.session.state import SessionState
+from soel.tables.rows import write_parquet
 
 ALARMS, LOCK = "alarms.jsonl", ".alarms.lock"
 MOST_BYTES = 64 << 20  # of a file of alarms; then a new one is begun, and the one before is kept
@@ -95,10 +100,12 @@ def record_feedback(session: Session, answers: Sequence[tuple[str, Answer]]) -> 
 
 
 def adopt_answered(session: Session, who: str = "owner") -> PoolRef | None:
-    """Take rows of alarms that were answered into the pool, so that the next fit learns from them; None without any.
+    """Take rows of alarms that were answered into the pool, so that the next fit learns from them.
 
+    Returns the pool with rows that came with their answers; None without any.
     A pool that is a sample of larger data is left as it is, and they go on waiting: they were not drawn.
     """
+    _take_in_kept(session)
     before = session.state
     if not before.waiting or session.folder.all_data:
         return None
@@ -114,3 +121,45 @@ def adopt_answered(session: Session, who: str = "owner") -> PoolRef | None:
         grown = add_data(session, path, replace=True, who=who)
     grow_budget(session, before)
     return grown
+
+
+def _take_in_kept(session: Session) -> None:
+    """Let answered rows join the pool, and rows that were sampled by chance replace its oldest unlabelled ones."""
+    place = session.folder
+    table = read_kept(place, session.state.nights, ["alarm_id", "sampled", "cells", "features"])
+    rows = [] if table is None else table.to_pylist()
+    known, labels = set(session.ids), session.state.labels
+    if any(row["alarm_id"] in labels and row["alarm_id"] not in known for row in rows):
+        change_pool(session, "owner", lambda state, now: _renew(state, now, rows))
+
+
+def _renew(state: SessionState, place: SessionFolder, rows: list[dict[str, Any]]) -> NewPool:
+    """The pool with new labelled and sampled rows at its end, and no more unlabelled ones than it began with."""
+    known = set(place.ids)
+    fresh = [
+        row for row in rows if row["alarm_id"] not in known and (row["sampled"] or row["alarm_id"] in state.labels)
+    ]
+    n_unlabelled = sum(row["alarm_id"] not in state.labels for row in fresh)
+    free = np.array([item not in state.answers for item in place.ids])
+    n_gone = max(0, int(free.sum()) + n_unlabelled - place.config.n_items)
+    keep = np.ones(len(place.ids), bool)
+    keep[np.flatnonzero(free)[:n_gone]] = False  # new rows stand at the end, so the first are the oldest
+    gone = [item for item, stays in zip(place.ids, keep.tolist(), strict=True) if not stays]
+    ids, number = [row["alarm_id"] for row in fresh], len(place.pools) + 1
+    cells = [json.loads(row["cells"]) for row in fresh]
+    id_column = place.config.id_column
+    names = list(dict.fromkeys(name for each in cells for name in each))
+    columns = {name: [each.get(name) for each in cells] for name in names}
+    if id_column is not None:
+        columns[id_column] = ids
+    features = np.array([row["features"] for row in fresh], np.float32).reshape(len(fresh), place.pool.shape[1])
+    origin = np.stack([np.full(len(fresh), number), np.arange(len(fresh))], axis=1)
+    ref = PoolRef(what="add", data="watched rows", n_added=len(ids), n_removed=len(gone))
+    return NewPool(
+        [*(item for item in place.ids if item not in set(gone)), *ids],
+        np.concatenate([place.pool[keep], features]),
+        np.concatenate([place.rows[keep], origin]),
+        ref,
+        removed=gone,
+        write=lambda folder: write_parquet(folder / "source.parquet", columns),
+    )

@@ -9,21 +9,14 @@ candidate leave them out (`Pool.selected`).
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 
 from soel.assess.metrics import auroc
 from soel.errors import SessionError
-from soel.session import Session, SessionFolder, SessionState
-from soel.session.alarms import read_kept
+from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.session.feedback import adopt_answered
-from soel.session.growth import change_pool
-from soel.session.pool import NewPool, PoolRef
 from soel.session.state import Comparison
-from soel.tables.rows import write_parquet
 from soel.types import ANOMALY, UNLABELLED, Floats, Progress
 
 FEWEST, SHARE = 10, 0.2  # new labels that a refit is worth: so many, and so many times those known to the model
@@ -46,53 +39,11 @@ def refit(session: Session, progress: Progress | None = None) -> Comparison:
     if session.state.fit is None:
         raise SessionError("There is no fitted model to compare with; run `soel fit` first.")
     adopt_answered(session)
-    take_in_kept(session)
     comparison = compare(session)
     session.fit(progress, comparison=comparison)
     if comparison.is_promoted:
         session.promote(len(session.state.fits))
     return comparison
-
-
-def take_in_kept(session: Session) -> None:
-    """Let answered rows join the pool, and rows that were sampled by chance replace its oldest unlabelled ones."""
-    place = session.folder
-    table = read_kept(place, session.state.nights, ["alarm_id", "sampled", "cells", "features"])
-    rows = [] if table is None else table.to_pylist()
-    if rows:
-        change_pool(session, "owner", lambda state, now: _renew(state, now, rows))
-
-
-def _renew(state: SessionState, place: SessionFolder, rows: list[dict[str, Any]]) -> NewPool:
-    """The pool with new labelled and sampled rows at its end, and no more unlabelled ones than it began with."""
-    known = set(place.ids)
-    fresh = [
-        row for row in rows if row["alarm_id"] not in known and (row["sampled"] or row["alarm_id"] in state.labels)
-    ]
-    n_unlabelled = sum(row["alarm_id"] not in state.labels for row in fresh)
-    free = np.array([item not in state.answers for item in place.ids])
-    n_gone = max(0, int(free.sum()) + n_unlabelled - place.config.n_items)
-    keep = np.ones(len(place.ids), bool)
-    keep[np.flatnonzero(free)[:n_gone]] = False  # new rows stand at the end, so the first are the oldest
-    gone = [item for item, stays in zip(place.ids, keep.tolist(), strict=True) if not stays]
-    ids, number = [row["alarm_id"] for row in fresh], len(place.pools) + 1
-    cells = [json.loads(row["cells"]) for row in fresh]
-    id_column = place.config.id_column
-    names = list(dict.fromkeys(name for each in cells for name in each))
-    columns = {name: [each.get(name) for each in cells] for name in names}
-    if id_column is not None:
-        columns[id_column] = ids
-    features = np.array([row["features"] for row in fresh], np.float32).reshape(len(fresh), place.pool.shape[1])
-    origin = np.stack([np.full(len(fresh), number), np.arange(len(fresh))], axis=1)
-    ref = PoolRef(what="add", data="watched rows", n_added=len(ids), n_removed=len(gone))
-    return NewPool(
-        [*(item for item in place.ids if item not in set(gone)), *ids],
-        np.concatenate([place.pool[keep], features]),
-        np.concatenate([place.rows[keep], origin]),
-        ref,
-        removed=gone,
-        write=lambda folder: write_parquet(folder / "source.parquet", columns),
-    )
 
 
 def compare(session: Session) -> Comparison:
