@@ -94,12 +94,32 @@ def locate(data: str | Path) -> tuple[Location, str]:
 def _file_system(address: str) -> tuple[Any, str]:
     """The file system of an address or path, and the path in it."""
     if not is_address(address):
-        return import_module("fsspec.implementations.local").LocalFileSystem(), address
+        return LocalFiles(), address
     try:
         system, path = import_module("fsspec.core").url_to_fs(address)
     except (ImportError, ValueError) as error:
         raise DataError(f"{address} cannot be opened: {error}. Check its scheme, or install what it needs.") from error
     return system, str(path)
+
+
+class LocalFiles:
+    """What a file system of fsspec does, for paths of this machine: these need no fsspec."""
+
+    def exists(self, path: str) -> bool:
+        return Path(path).exists()
+
+    def isdir(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def size(self, path: str) -> int:
+        return Path(path).stat().st_size
+
+    def open(self, path: str, mode: str) -> Any:
+        return Path(path).open(mode)
+
+    def find(self, path: str) -> list[str]:
+        """All files below a folder; links to folders are followed once each."""
+        return [file.as_posix() for file in Path(path).rglob("*") if file.is_file()]
 
 
 @dataclass(frozen=True)
