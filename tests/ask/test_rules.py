@@ -71,6 +71,24 @@ def test_positive_random_halves_what_is_unlabelled() -> None:
         assert set(rows_of("positive-random", view, 2, seed)) == {2, 4}
 
 
+def test_k_means_plus_plus_draws_by_squared_distances() -> None:
+    view = line([0, 1, 3, -2], [0, -1, -1, -1])  # squares 1, 9, 4 of 14
+    drawn = [pick("k-means++", view, 1, seed) for seed in range(2000)]
+    odds = {1: 1 / 14, 2: 9 / 14, 3: 4 / 14}
+    for selection in drawn[:50]:
+        np.testing.assert_allclose(selection.odds, [odds[int(selection.rows[0])]], rtol=1e-5)
+    counts = np.bincount([int(selection.rows[0]) for selection in drawn], minlength=4) / 2000
+    np.testing.assert_allclose(counts, [0, *odds.values()], atol=0.04)
+
+
+def test_k_means_plus_plus_asks_copies_when_nothing_else_is_left() -> None:
+    assert sorted(rows_of("k-means++", line([0, 0, 0], [0, -1, -1]), 2)) == [1, 2]
+
+
+def test_k_means_plus_plus_can_begin_with_the_largest_norm() -> None:
+    assert rows_of("k-means++", line([1, -5, 3]), 1, first="largest") == [1]
+
+
 def test_k_center_goes_to_the_farthest_row_each_time() -> None:
     view = line([0, 1, 2, 6, 10], [0, -1, -1, -1, -1])
     # From 0 the farthest is 10; then 6 (4 from 10); then 2; then 1.

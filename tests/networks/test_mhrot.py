@@ -17,6 +17,7 @@ from soel.learner import Learner
 from soel.networks import losses
 from soel.networks.vision import (
     Conv,
+    Dropout,
     MHRot,
     Norm,
     ResidualBlock,
@@ -69,10 +70,9 @@ def test_the_penalty_is_paid_once_and_only_while_training() -> None:
 
 def test_the_paper_s_size() -> None:
     backbone = MHRot(32 * 32 * 3, [np.random.default_rng(0)])
-    assert (backbone.side, backbone.channels, backbone.shift) == (32, 3, 8)
+    assert (backbone.side, backbone.channels) == (32, 3)
     assert backbone.network.n_features == 256
     assert 2.7e6 < sum(parameter.numel() for parameter in backbone.parameters()) < 2.8e6
-    assert MHRot(28 * 28, [np.random.default_rng(0)], **SMALL).shift == 8
 
 
 def test_dropout_follows_the_seed_and_goes_on_from_a_copy() -> None:
@@ -86,6 +86,44 @@ def test_dropout_follows_the_seed_and_goes_on_from_a_copy() -> None:
     step = first.losses(x)[0]
     torch.testing.assert_close(step, twin.losses(x)[0])
     assert not torch.equal(step, first.losses(x)[0])
+
+
+def test_a_member_of_a_stack_drops_what_it_drops_alone() -> None:
+    stack, x = build(2), rows(3)
+    alone = MHRot(SIDE * SIDE, [np.random.default_rng([0, 1])], **SMALL)
+    for _ in range(2):
+        torch.testing.assert_close(stack.losses(x)[0][1:], alone.losses(x[1:])[0], rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_zeroes_its_share_without_a_pattern() -> None:
+    layer, x = Dropout(rngs(2), 0.3), torch.ones(40, 2 * 16, 8, 8)
+    kept = torch.stack([layer(x) for _ in range(4)]) > 0  # (steps, N, channels, H, W)
+    assert kept.shape == (4, *x.shape)
+    torch.testing.assert_close(layer(x).mean(), torch.tensor(1.0), rtol=0.01, atol=0)
+    for axis in range(5):
+        of_each = kept.transpose(0, axis).flatten(1).float().mean(1)
+        assert (of_each - 0.7).abs().max() < 0.02
+        other = kept.roll(1, dims=axis)
+        assert abs(float((kept & other).float().mean()) - 0.49) < 0.01  # neighbours know nothing of one another
+    assert layer.eval()(x) is x
+
+
+def test_the_views_are_those_of_the_pictures() -> None:
+    backbone, x = build(1).eval(), rows(2, 1)
+    given: list[torch.Tensor] = []
+    backbone.network.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
+    backbone.losses(x)
+    expected = all_views(x[0].view(2, 1, SIDE, SIDE) / 127.5 - 1, SIDE // 3)
+    torch.testing.assert_close(given[0].view_as(expected), expected)
+
+
+def test_half_precision_changes_features_a_little() -> None:
+    network = build(1).network.eval()
+    x = pictures(1, 6, 1, SIDE, SIDE)
+    exact, halved = network(x), network(x, in_half=True)
+    assert halved.dtype == torch.float32
+    assert not torch.equal(exact, halved)
+    torch.testing.assert_close(exact, halved, rtol=0.1, atol=0.02)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 255.0), (0.0, 1.0), (-1.0, 1.0)])

@@ -16,6 +16,7 @@ STRATEGIES = Registry(
         "positive-distant": "soel.ask.by_distance:PositiveDistant",
         "margin": "soel.ask.by_score:Margin",
         "margin-diverse": "soel.ask.by_distance:MarginDiverse",
+        "k-means++": "soel.ask.by_distance:KMeansPlusPlus",
         "k-center": "soel.ask.by_distance:KCenter",
         "medoids": "soel.ask.by_group:Medoids",
     },

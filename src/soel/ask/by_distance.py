@@ -19,6 +19,7 @@ from soel.types import ANOMALY, UNLABELLED, Floats, Labels, PoolView, Selection
 SLACK = 1e-3  # far above what rounding does to a speed in float32, but for weights too small to ever win
 ENOUGH = 0.25  # share of anomalies among the labels, above which normal rows are worth more
 LATER = 0.1  # of the tilt, for the rows of a selection after its first
+SMALLEST = 1e-30  # a distance of which float32 can take the logarithm
 TINY = 1e-3  # in units of a column's spread: copies of a labelled row keep a finite log distance
 
 
@@ -42,16 +43,28 @@ class Diverse(Strategy):
         odds: list[float] = []
         for draw in range(n_rows):
             if not len(view.labelled) and not rows:
-                row, chance = self._first(space, unit, seed)
+                row, chance = self._first(view, space, unit, seed)
             else:
-                drawn = _draw_row(space, closest, rows[-1:], unit, seed, draw)
+                drawn = self._draw(space, closest, rows[-1:], unit, seed, draw)
                 row, chance = drawn.row, drawn.odds
             rows.append(row)
             odds.append(chance)
             closest[row] = -np.inf
         return Selection(np.array(rows, np.int64), np.array(odds))
 
-    def _first(self, space: Space, unit: float, seed: int) -> tuple[int, float]:
+    def _draw(self, space: Space, closest: Floats, newest: list[int], unit: float, seed: int, draw: int) -> Drawn:
+        """A draw, once distances (N,) have shrunk to those to the newest rows."""
+        placed = [space.measure_row(row) for row in newest]
+        drawn = space.each_shrunk(
+            closest, placed, lambda block: draw_among(self._logits(closest[block], unit), seed, draw, block.start)
+        )
+        return join_draws(drawn)
+
+    def _logits(self, closest: Floats, unit: float) -> Floats:
+        """In float32: the ranges of h and of the temperature leave its digits to spare."""
+        return np.asarray(closest * np.float32(1 / unit))
+
+    def _first(self, view: PoolView, space: Space, unit: float, seed: int) -> tuple[int, float]:
         if self.first == "central":
             return _most_central(space, unit), 1.0
         return draw_any(len(space), seed), 1 / len(space)
@@ -61,6 +74,27 @@ class GradientDiverse(Diverse):
     """The diverse rule on gradients of the last layer instead of embeddings (BADGE)."""
 
     needs = frozenset({Need.GRADIENTS, Need.CONTAMINATION})
+
+
+class KMeansPlusPlus(Diverse):
+    """The seeding of k-means++: draws with odds in proportion to the squared distance to the nearest queried row.
+
+    first: 'uniform' (Arthur and Vassilvitskii) or 'largest', the embedding of the largest norm, for the first row when
+    nothing is labelled yet.
+    """
+
+    def __init__(self, first: Literal["uniform", "largest"] = "uniform") -> None:
+        super().__init__()
+        self.start = first
+
+    def _logits(self, closest: Floats, unit: float) -> Floats:
+        known = closest < 0  # -inf; a copy of a queried row keeps odds of its own, for a pool with nothing else left
+        return np.where(known, closest, 2 * np.log(np.maximum(closest, np.float32(SMALLEST))))
+
+    def _first(self, view: PoolView, space: Space, unit: float, seed: int) -> tuple[int, float]:
+        if self.start == "largest":
+            return int(np.linalg.norm(view.embeddings, axis=1).argmax()), 1.0
+        return super()._first(view, space, unit, seed)
 
 
 class KCenter(Strategy):
@@ -231,18 +265,6 @@ def join_draws(parts: Iterable[Drawn | None]) -> Drawn:
     winner, top = max(able, key=lambda part: part.key), max(part.top for part in able)  # the first of equal ones
     mass = float(sum(part.mass * np.exp(part.top - top) for part in able))
     return Drawn(winner.row, winner.key, winner.logit, top, mass)
-
-
-def _draw_row(space: Space, closest: Floats, newest: list[int], unit: float, seed: int, draw: int) -> Drawn:
-    """A draw from softmax(closest / unit), once distances (N,) have shrunk to those to the newest rows.
-
-    Logits are in float32: the ranges of h and of the temperature leave its digits to spare.
-    """
-    scale, placed = np.float32(1 / unit), [space.measure_row(row) for row in newest]
-    drawn = space.each_shrunk(
-        closest, placed, lambda block: draw_among(closest[block] * scale, seed, draw, block.start)
-    )
-    return join_draws(drawn)
 
 
 def _most_central(space: Space, unit: float) -> int:

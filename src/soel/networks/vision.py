@@ -13,7 +13,6 @@ from soel.errors import ConfigError
 from soel.networks.base import Backbone, Pair
 
 STEM = 16
-_STREAMS = 2**40  # steps that a seed can count before it meets its neighbour
 Result = TypeVar("Result")
 SHIFT = 8  # pixels
 N_SHIFTS, N_TURNS = 3, 4
@@ -33,7 +32,8 @@ class Conv(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """One grouped convolution for all members."""
-        return F.conv2d(x, self.weight, None, self.stride, self.padding, 1, self.members)
+        weight = self.weight.contiguous(memory_format=torch.channels_last)
+        return F.conv2d(x, weight, None, self.stride, self.padding, 1, self.members)
 
 
 class Norm(nn.Module):
@@ -54,31 +54,39 @@ class Norm(nn.Module):
 
 
 class Dropout(nn.Module):
-    """Dropout whose chance comes from the members' own generators: seed and step are part of the state."""
+    """Dropout by counting: each activation's bits are a hash of its place, the member's seed and the step.
+
+    So a member of a stack drops what it would drop alone, on every device, and a GPU can record the step.
+    """
 
     def __init__(self, rngs: Sequence[np.random.Generator], share: float) -> None:
         super().__init__()
         self.share = share
-        seeds = [int(rng.integers(2**20)) for rng in rngs]
+        seeds = [int(rng.integers(2**31)) for rng in rngs]
         self.register_buffer("seed", torch.tensor(seeds, dtype=torch.int64))
         self.register_buffer("step", torch.zeros(len(rngs), dtype=torch.int64))
         self.seed: Tensor
         self.step: Tensor
 
     def forward(self, x: Tensor) -> Tensor:
-        """Zeros a share of the activations while training."""
+        """Zeros a share of the activations (N, S * channels, H, W) while training; channels are even in number."""
         if not self.training or not self.share:
             return x
-        keys = (self.seed * _STREAMS + self.step).tolist()
+        kept = self._bits(x) >= round(self.share * 2**16) - 2**15
         self.step += 1
-        parts = [self._mask(part, key) for part, key in zip(x.chunk(len(keys), dim=1), keys, strict=True)]
-        return x * torch.cat(parts, dim=1)
+        return x * (kept.to(x.dtype) / (1 - self.share))
 
-    def _mask(self, x: Tensor, key: int) -> Tensor:
-        generator = torch.Generator(x.device)
-        generator.manual_seed(key)
-        kept = torch.rand(x.shape, generator=generator, device=x.device) >= self.share
-        return kept.to(x.dtype) / (1 - self.share)
+    def _bits(self, x: Tensor) -> Tensor:
+        """Random numbers in 16 bits, of the shape of x; hashed in pairs, in the order in which x lies in memory."""
+        n_rows, width, height, across = x.shape
+        members, places = len(self.seed), n_rows * height * across
+        key = ((self.seed * 0x9E3779B1 + self.step * 0x85EBCA77) & 0x7FFFFFFF).to(torch.int32).unsqueeze(-1)
+        pairs = torch.arange(places * width // members // 2, dtype=torch.int32, device=x.device)
+        h = pairs.view(places, 1, -1) * (2 * key + 1) + key  # (places, S, channels / 2)
+        for shift, factor in ((16, 0x7FEB352D), (15, 0x046CA68B)):
+            h = (h ^ ((h >> shift) & (0xFFFFFFFF >> shift))) * factor
+        h = h ^ ((h >> 16) & 0xFFFF)
+        return h.view(torch.int16).view(n_rows, height, across, width).permute(0, 3, 1, 2)
 
 
 class ResidualBlock(nn.Module):
@@ -122,12 +130,13 @@ class WideResNet(nn.Module):
                 n_in = n_out
         self.blocks, self.norm, self.n_features = nn.ModuleList(blocks), Norm(len(rngs), n_in), n_in
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Pictures (S, N, C, H, W) -> features (S, N, n_features)."""
-        h = self.stem(x.transpose(0, 1).flatten(1, 2))
-        for block in self.blocks:
-            h = block(h)
-        pooled = F.relu(self.norm(h)).mean(dim=(2, 3))  # (N, S * n_features)
+    def forward(self, x: Tensor, in_half: bool = False) -> Tensor:
+        """Pictures (S, N, C, H, W) -> features (S, N, n_features). in_half: activations and products in bfloat16."""
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=in_half):
+            h = self.stem(x.transpose(0, 1).flatten(1, 2).contiguous(memory_format=torch.channels_last))
+            for block in self.blocks:
+                h = block(h)
+            pooled = F.relu(self.norm(h)).float().mean(dim=(2, 3))  # (N, S * n_features)
         return pooled.view(len(pooled), self.members, -1).transpose(0, 1)
 
 
@@ -136,10 +145,11 @@ class MHRot(Backbone):
 
     Rows are square pictures (side, side, channels) of 1 or 3 channels, laid out flat. Values from 0 to 255, from
     0 to 1 or from -1 to 1 are brought to [-1, 1], as the pool decides.
-    penalty: on the mean square of the features, while training.
+    penalty: on the mean square of the features, while training. On a GPU training takes bfloat16 inside the network,
+    unless the schedule wants full precision.
     """
 
-    is_recordable = False  # dropout draws anew in each step
+    version = 2  # dropout by counting
 
     def __init__(
         self,
@@ -153,7 +163,10 @@ class MHRot(Backbone):
         super().__init__()
         self.n_members, self.penalty = len(rngs), penalty
         self.side, self.channels = picture_shape(n_features)
-        self.shift = min(SHIFT, self.side // 3)
+        places = torch.arange(self.side**2).view(1, 1, self.side, self.side)
+        views = all_views(places.double(), min(SHIFT, self.side // 3))  # torch reflects no integers
+        self.register_buffer("places", views.long().flatten(), persistent=False)  # the pixel that each view's shows
+        self.places: Tensor
         self.network = WideResNet(rngs, self.channels, depth, widen, dropout)
         width = N_SHIFTS + N_SHIFTS + N_TURNS
         bound = 1 / math.sqrt(self.network.n_features)
@@ -203,10 +216,10 @@ class MHRot(Backbone):
     def _features(self, x: Tensor) -> Tensor:
         members, n_rows, _ = x.shape
         pixels = (x - self.centre.unsqueeze(1)) / self.width.unsqueeze(-1)
-        pictures = pixels.reshape(-1, self.side, self.side, self.channels).permute(0, 3, 1, 2)
-        views = all_views(pictures, self.shift)  # (S B, 36, C, H, W)
-        features: Tensor = self.network(views.reshape(members, n_rows * N_VIEWS, *views.shape[2:]))
-        return features.view(members, n_rows, N_VIEWS, -1)
+        views = pixels.view(members, n_rows, -1, self.channels)[:, :, self.places]  # one copy makes all 36
+        pictures = views.view(members, n_rows * N_VIEWS, self.side, self.side, self.channels).movedim(-1, 2)
+        in_half = self.training and x.is_cuda and torch.get_float32_matmul_precision() != "highest"
+        return self.network(pictures, in_half).view(members, n_rows, N_VIEWS, -1)  # type: ignore[no-any-return]
 
 
 def all_views(pictures: Tensor, shift: int) -> Tensor:
