@@ -41,22 +41,46 @@ def test_query_is_pure_and_repeatable(toy: Sample) -> None:
     np.testing.assert_array_equal(rows, quick().query(toy.x, 10))
 
 
-def test_query_and_fit_give_bitwise_what_fit_with_expert_gives(toy: Sample) -> None:
+@pytest.mark.parametrize("at_once", [None, 1, 3, 8])
+def test_query_and_fit_give_bitwise_what_fit_with_expert_gives(toy: Sample, at_once: int | None) -> None:
     asked: list[np.ndarray] = []
 
     def ask(rows: np.ndarray) -> object:
         asked.append(rows)
         return toy.is_anomaly[rows].astype(int)
 
-    together = quick().fit_with_expert(toy.x, ask, 8)
-    rows = quick().query(toy.x, 8)
+    together = quick().fit_with_expert(toy.x, ask, 8, at_once=at_once)
     labels = np.full(len(toy.x), -1)
-    labels[rows] = toy.is_anomaly[rows]
+    for rows in asked:
+        np.testing.assert_array_equal(rows, quick().query(toy.x, len(rows), labels))
+        labels[rows] = toy.is_anomaly[rows]
     apart = quick().fit(toy.x, labels)
-    assert len(asked) == 1
-    np.testing.assert_array_equal(asked[0], rows)
+    assert [len(rows) for rows in asked] == {3: [3, 3, 2], 8: [8]}.get(at_once or 1, [1] * 8)
     np.testing.assert_array_equal(together.anomaly_score(toy.x), apart.anomaly_score(toy.x))
     assert together.threshold_ == apart.threshold_
+
+
+def test_questions_that_know_no_answer_are_asked_at_once(toy: Sample) -> None:
+    asked: list[int] = []
+
+    def ask(rows: np.ndarray) -> object:
+        asked.append(len(rows))
+        return toy.is_anomaly[rows].astype(int)
+
+    quick(strategy="k-center").fit_with_expert(toy.x, ask, 8)
+    assert asked == [8]
+
+
+def test_a_row_without_an_answer_is_not_asked_again(toy: Sample) -> None:
+    asked: list[int] = []
+
+    def ask(rows: np.ndarray) -> object:
+        asked.extend(rows.tolist())
+        return np.where(np.arange(len(rows)) + len(asked) < 4, -1, toy.is_anomaly[rows])
+
+    detector = quick().fit_with_expert(toy.x, ask, 8)
+    assert len(set(asked)) == 8
+    assert (detector.detector_.fitted.pool_labels != -1).sum() == 5
 
 
 @pytest.mark.parametrize(

@@ -103,10 +103,22 @@ def test_impossible_spot_checks(fitted: SOEL, n: int, words: str) -> None:
     assert len(fitted.spot_check(190)) == 190
 
 
+def refuse_to_answer(rows: np.ndarray) -> Any:
+    pytest.fail(f"rows {rows} were asked about")
+
+
 @pytest.mark.parametrize(("n", "message"), [(0, "At least one"), (-1, "At least one"), (201, "only 200 of 200")])
 def test_impossible_budgets(toy: Sample, n: int, message: str) -> None:
     with pytest.raises(DataError, match=message):
         quick().query(toy.x, n)
+    with pytest.raises(DataError, match=message):
+        quick().fit_with_expert(toy.x, refuse_to_answer, n)  # before the expert is asked anything
+
+
+@pytest.mark.parametrize(("at_once", "error"), [(0, DataError), (2.5, ConfigError)])
+def test_an_impossible_number_of_rows_at_once_is_refused(toy: Sample, at_once: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="got"):
+        quick().fit_with_expert(toy.x, refuse_to_answer, 5, at_once=at_once)
 
 
 @pytest.mark.parametrize("rows", [0, 1])

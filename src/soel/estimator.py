@@ -159,13 +159,25 @@ class SOEL(FittedDetector):
         task = self._read(X)
         return self._learn(task, *read_targets(y, len(task.pool)))
 
-    def fit_with_expert(self, X: Any, ask: Ask, n_queries: int = 10) -> SOEL:
-        """Query, call `ask(rows) -> labels` once, and train; the same model as `query` and `fit` give."""
+    def fit_with_expert(self, X: Any, ask: Ask, n_queries: int = 10, at_once: int | None = None) -> SOEL:
+        """Query, call `ask(rows) -> labels`, and train; the same model as `query` and `fit` give.
+
+        at_once : how many rows `ask` gets in a call. None asks one at a time where each question knows the last answer,
+            as on tables, and all at once otherwise. A row without an answer (-1) is not asked again.
+        """
         n_queries = check_count("n_queries", n_queries)
         task = self._read(X)
-        labels = np.full(len(task.pool), UNLABELLED, np.int8)
-        rows = task.learner.propose(self._prepare(task), task.pool, labels, n_queries).rows
-        labels[rows] = check_labels(ask(rows), len(rows))
+        learner, pool, labels = task.learner, task.pool, np.full(len(task.pool), UNLABELLED, np.int8)
+        if at_once is None:
+            at_once = 1 if learner.is_sequential else n_queries
+        at_once = check_count("at_once", at_once)
+        learner.check_budget(labels, n_queries)
+        asked = NO_ROWS
+        while len(asked) < n_queries:
+            n = min(at_once, n_queries - len(asked))
+            rows = learner.propose(self._prepare(task), pool, labels, n, aside=asked[labels[asked] == UNLABELLED]).rows
+            labels[rows] = check_labels(ask(rows), len(rows))
+            asked = np.concatenate([asked, rows])
         return self._learn(task, labels, Codes(anomaly=1, normal=0))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:

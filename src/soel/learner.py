@@ -107,7 +107,7 @@ class Learner:
         share = share if self.contamination is None else self.contamination
         rows = visible_rows(labels, n, aside, last)
         shown = labels if rows is None else labels[rows]
-        self.strategy.check(PoolView(NO_SCORES, np.zeros((0, 0)), shown, share), n, n_reserve)
+        self.check_budget(shown, n, n_reserve, share)
         scores, embeddings, looked_at = self._look(model, pool, share, for_record, seen)
         view, rng = PoolView(scores, looked_at, labels, share), np.random.default_rng(seed)
         selection = Selection(NO_ROWS, NO_SCORES)
@@ -115,6 +115,11 @@ class Learner:
             chosen = self._draw(model, pool, view, portion, rng, known=np.union1d(view.labelled, selection.rows))
             selection = selection.then(chosen)
         return Proposal(selection, seed, scores, embeddings) if for_record else Proposal(selection, seed)
+
+    def check_budget(self, labels: Labels, n: int, n_reserve: int = 0, share: float | None = None) -> None:
+        """Refuse `n` questions that cannot be asked of rows with these labels (N,)."""
+        share = share if self.contamination is None else self.contamination
+        self.strategy.check(PoolView(NO_SCORES, np.zeros((0, 0)), labels, share), n, n_reserve)
 
     def learn(
         self, warm: Blend, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None

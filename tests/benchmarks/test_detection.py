@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +14,10 @@ from benchmarks.cell_files import read_cells
 from benchmarks.detection import cells as cells_module
 from benchmarks.detection.cells import Cell, measure, run_cells
 from benchmarks.detection.command import main
-from benchmarks.detection.contestants import CONTESTANTS, Contestant, Scores
+from benchmarks.detection.contestants import CONTESTANTS, Contestant, Scores, tabpfn
 from benchmarks.detection.summary import summarise
 from benchmarks.detection.tasks import Expert, Task, find_tables, read_task
+from sklearn.neighbors import KNeighborsRegressor
 
 from soel.errors import ConfigError, DataError
 from soel.types import Floats
@@ -124,6 +128,25 @@ def test_a_contestant_finds_what_lies_far_away(name: str) -> None:
     if CONTESTANTS[name].is_missing:
         pytest.skip(f"{CONTESTANTS[name].package} is not installed")
     assert measure(Task("a", x, truth, x[::2], truth[::2]), name, 20).auroc > 0.95
+
+
+@pytest.mark.parametrize(("at_once", "n_asked"), [(None, 10), (1, 10), (1, 0)])
+def test_tabpfn_is_fitted_to_the_answers_alone(
+    monkeypatch: pytest.MonkeyPatch, at_once: int | None, n_asked: int
+) -> None:
+    """A stand-in for its regressor: it is not among the dependencies."""
+    fitted: list[np.ndarray] = []
+
+    def nearest(device: str, n_estimators: int, random_state: int) -> Any:
+        return SimpleNamespace(fit=lambda x, y: fitted.append(y) or KNeighborsRegressor(1).fit(x, y))
+
+    monkeypatch.setitem(sys.modules, "tabpfn", SimpleNamespace(TabPFNRegressor=nearest))
+    rng = np.random.default_rng(0)
+    truth = np.arange(120) < 12
+    x = (rng.normal(size=(120, 3)) + 7 * truth[:, None]).astype(np.float32)
+    found = tabpfn(x, x[::2], Expert(truth), n_asked, 0, at_once)
+    assert [len(y) for y in fitted] == [n_asked] * (n_asked > 0)
+    np.testing.assert_array_equal(found.alarms, truth[::2] if n_asked else np.zeros(60, bool))
 
 
 def test_an_unknown_contestant_is_named() -> None:

@@ -29,9 +29,9 @@ def test_golden_of_an_alarm() -> None:
 
 def test_golden_of_rows_that_no_small_change_explains() -> None:
     whole = replace(ROW, reasons=(), suffices=False)
-    assert str(whole) == "unusual in all its values together; the ordinary row most like it is #31"
+    assert str(whole) == "unusual as a whole; the ordinary row most like it is #31"
     assert str(replace(ROW, reasons=(HOT,), suffices=False, changed_rank=2)) == (
-        "unusual in all its values together: even with the values of #31, which is most like it, in pressure 10.6, "
+        "unusual as a whole: even with the values of #31, which is most like it, in pressure 10.6, "
         "usually 6.49, it would rank 2 instead of 1"
     )
     assert str(replace(whole, like="")) == "unusual, and no ordinary row to compare it with"
@@ -87,7 +87,7 @@ def test_golden_of_what_alarms_have_in_common() -> None:
     )
     words = say_common({"n_explained": 100, "n_alarms": 120, "n_whole": 1})
     assert words[0].startswith("Looked at: 100 of 120 alarms")
-    assert words[1].startswith("1 of them is unusual in all its values together")
+    assert words[1].startswith("1 of them is unusual as a whole")
 
 
 @pytest.mark.parametrize(
