@@ -97,7 +97,7 @@ def test_an_alarm_has_chips_with_the_column_that_they_are_about(facts: ReportFac
     assert strip["aria-hidden"] == "true"
     marks = [attrs["x1"] for attrs in reader.named("line") if attrs.get("class") in ("usual", "own")]
     assert marks == ["19.2", "86.4"]
-    assert "it is most like this one, anomaly: row-396" in reader.text
+    assert "Most alike among the labelled items (anomaly): row-396" in reader.text
     assert "button" not in {tag for tag, _ in reader.tags}, "a report is for looking only"
 
 

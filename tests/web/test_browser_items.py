@@ -87,6 +87,29 @@ def test_alarms_are_sorted_and_filtered(browser: Browser, trained: Live) -> None
     expect(rows).to_have_count(min(n, 20))
 
 
+def test_an_answer_is_told_of_wherever_the_list_is_scrolled_to(browser: Browser, trained: Live) -> None:
+    page = trained.open(browser)
+    page.goto(f"{trained.address}/results")
+    row = page.locator("#top > li[tabindex]").last
+    row.scroll_into_view_if_needed()
+    before = page.evaluate("document.documentElement.scrollHeight")
+    row.get_by_role("button", name="Normal").click()
+    expect(page.locator("#saved")).to_contain_text("is normal")
+    expect(page.locator("#saved")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollHeight") == before  # it lies over the page and moves nothing
+
+
+def test_words_of_every_language_have_room(browser: Browser, trained: Live) -> None:
+    for locale in ("en", "de", "fr"):
+        page = trained.open(browser, locale=locale, viewport={"width": 1440, "height": 900})
+        for path, words in (("/results", "#tools select"), ("/review", "#rows li:first-child .choices button")):
+            page.goto(f"{trained.address}{path}")
+            expect(page.locator(words).first).to_be_visible()
+            tops = page.locator(words).evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().top)")
+            assert max(tops) - min(tops) < 2, (locale, path)
+        page.context.close()
+
+
 def test_answered_alarms_stand_under_a_heading_of_their_own(browser: Browser, trained: Live) -> None:
     page = trained.open(browser)
     page.goto(f"{trained.address}/items?sort=unlabelled")

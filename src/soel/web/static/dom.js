@@ -74,7 +74,7 @@ export function itemLink({ item, title, kind }, mapped = false) {
 
 // Buttons for anomaly and normal; `given` is the answer that holds.
 export function choices(title, given, onChoose, verdicts = ["anomaly", "normal"]) {
-  const group = make("span", { class: "choices", role: "group", "aria-label": t("review.answer_for", { title }) });
+  const group = make("span", { class: verdicts.length > 2 ? "choices four" : "choices", role: "group", "aria-label": t("review.answer_for", { title }) });
   for (const verdict of verdicts) {
     const kind = verdict in { anomaly: 1, normal: 1 } ? verdict : "aside";
     const button = make(
