@@ -99,12 +99,14 @@ def write_heat_maps(
 ) -> dict[str, int]:
     """Overlays (.png), arrays (.npy) and boxes (boxes.json, coco.json) of alarms; returns how many of each.
 
-    rest: pictures without an alarm, which are in the sheet (sheet.csv) after the others.
+    rest: pictures without an alarm, which are in the sheet (sheet.csv) after the others. What an earlier sheet in the
+    folder lists is removed.
 
     An array is the map on its own grid, in units of the limit: above 1 is more unusual than any place of most of the
     pool's unsuspected pictures.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    _remove_earlier(folder)
     entries: list[dict[str, Any]] = []
     for number, mapped in enumerate(pictures, start=1):
         stem, boxes = f"{number:04d}-{_plain(mapped.name)}", mapped.boxes
@@ -122,6 +124,17 @@ def write_heat_maps(
     write_whole(folder / "boxes.json", _text(entries))
     write_whole(folder / "coco.json", _text(as_coco(entries)))
     return {"n_maps": len(entries), "n_boxes": sum(len(entry["boxes"]) for entry in entries)}
+
+
+def _remove_earlier(folder: Path) -> None:
+    sheet = folder / "sheet.csv"
+    if not sheet.exists():
+        return
+    with sheet.open(encoding="utf-8", errors="replace", newline="") as file:
+        overlays = [Path(row["overlay"]).name for row in csv.DictReader(file) if row.get("overlay")]
+    for name in overlays:
+        for suffix in (".png", ".npy"):
+            (folder / name).with_suffix(suffix).unlink(missing_ok=True)
 
 
 def _sheet(entries: Sequence[dict[str, Any]], rest: Sequence[ScoredPicture]) -> bytes:

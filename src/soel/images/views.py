@@ -191,12 +191,13 @@ def choose_shape(sizes: Sequence[tuple[float, float]], resolution: int | None = 
         raise ConfigError(f"A resolution is the shorter side in pixels, {SMALLEST_SIDE} at least, got {resolution}.")
     else:
         scale = min(1.0, resolution / min(height, width))
-    if height * width * scale**2 > MOST_EVER:
+    shape = max(round(height * scale), 1), max(round(width * scale), 1)
+    if shape[0] * shape[1] > MOST_EVER:
         raise ConfigError(
-            f"A resolution of {resolution} makes pictures of {height * width * scale**2 / 1e6:.0f} million pixels, and "
-            f"at most {MOST_EVER / 1e6:.0f} million are looked at. Choose a lower one."
+            f"A resolution of {resolution} makes pictures of {shape[0] * shape[1] / 1e6:.1f} million pixels, and at "
+            f"most {MOST_EVER / 1e6:.1f} million are looked at. Choose a lower one."
         )
-    return max(round(height * scale), 1), max(round(width * scale), 1)
+    return shape
 
 
 def stretch(picture: Picture, shape: tuple[int, int]) -> Picture:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import floor, sqrt
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,7 +18,7 @@ from soel.images.image_items import MediaItem, Picture, PictureSource, Skipped, 
 from soel.images.image_rows import ImageRows
 from soel.images.picture_pool import OBLONG, MediaOptions, PicturePool, open_for, open_pictures, read_picture_pool
 from soel.images.source import Reading, is_media
-from soel.images.views import Region
+from soel.images.views import MOST_EVER, Region
 from soel.scoring.ray import Cluster, run_parts
 from soel.session import SessionFolder
 from soel.text import percent
@@ -173,11 +174,15 @@ def _about_view(sizes: Sequence[Sequence[int]], shape: Sequence[int], region: Ma
     parts = [(height * (bottom - top), width * (right - left)) for height, width in sizes]
     told = f" Places are looked at in pictures of {shape[1]} x {shape[0]} pixels"
     told += "; <<patches=no>> leaves them out." if region is None else " within the region."
-    n_shrunk = sum(height > LARGER * shape[0] or width > LARGER * shape[1] for height, width in parts)
-    if n_shrunk:
-        own = median(min(part) for part in parts)
-        times = median(height * width for height, width in parts) / (shape[0] * shape[1])
-        told += f" {percent(n_shrunk / len(parts))} of the pictures are larger and were shrunk: small defects are lost."
-        if times > LARGER:
-            told += f" <<resolution={own:.0f}>> looks at all their pixels, in about {times:.0f} times the time."
+    n_larger = sum(height > LARGER * shape[0] or width > LARGER * shape[1] for height, width in parts)
+    if not n_larger:
+        return told
+    told += f" {percent(n_larger / len(parts))} of the pictures are larger and were shrunk: small defects are lost."
+    height, width = (median(part[axis] for part in parts) for axis in (0, 1))
+    seen = shape[0] * shape[1]
+    times = min(height * width, MOST_EVER) / seen
+    if times > LARGER:
+        much = "all" if height * width <= MOST_EVER else "more of"
+        side = floor(min(height, width) * sqrt(times * seen / (height * width)))
+        told += f" <<resolution={side}>> looks at {much} their pixels, in about {times:.1f} times the time."
     return told

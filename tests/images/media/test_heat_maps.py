@@ -125,6 +125,11 @@ def test_the_command_writes_maps(session: Session, tmp_path: Path, capsys: pytes
     assert main([*words, "--threshold", "alarms=2"]) == 0
     assert "2 pictures with" in capsys.readouterr().out
     assert len(list((tmp_path / "maps").glob("*.png"))) == 2
+    mine = tmp_path / "maps" / "0009-photo.png"
+    mine.touch()
+    assert main([*words, "--threshold", "alarms=1"]) == 0
+    assert {path.stem[:4] for path in (tmp_path / "maps").glob("0*")} == {"0001", "0009"}, "no overlay is left over"
+    assert mine.exists()
 
 
 def test_a_session_on_whole_pictures_has_no_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.images import image_rows, picture_pool
 from soel.images.grids import Grid
 from soel.images.picture_pool import MediaOptions
+from soel.images.views import MOST_EVER, choose_shape
 from soel.report import gather
 from soel.session import Session, SessionOptions, create, scores
 from soel.session.check import check_session
 from soel.session.growth import add_data, remove_items
 from soel.session.marks import Mark, Region
 from soel.session.media import SessionMaps, find_patches, write_maps
-from soel.session.pictures import media_summary
+from soel.session.pictures import _about_view, media_summary
 from tests.images.makers import ColourExtractor
 from tests.images.test_patches import PlaceExtractor
 from tests.session.again import differing
@@ -128,6 +130,22 @@ def test_it_is_said_what_of_pictures_is_looked_at(
         view = session.folder.media_note["view"]
         assert (None if view is None else view["shape"]) == shape
         assert says in media_summary(tmp_path / "s")["chosen"]
+
+
+@pytest.mark.parametrize("shape", [(1800, 2600), (3000, 4000), (9000, 9000), (100, 60000)])
+def test_the_resolution_that_is_advised_is_taken_and_looks_at_more(shape: tuple[int, int]) -> None:
+    said = _about_view([shape], choose_shape([shape]), None)
+    (side,) = re.findall(r"<<resolution=(\d+)>>", said)
+    larger = choose_shape([shape], int(side))
+    assert larger[0] * larger[1] == pytest.approx(min(shape[0] * shape[1], MOST_EVER), rel=0.03)
+    assert "<<resolution" not in _about_view([shape], larger, None)
+
+
+def test_pictures_of_many_sizes_are_said_to_be_shrunk_without_advice_that_would_shrink_them_more() -> None:
+    sizes = [(400, 220), (390, 230), (220, 400), (230, 390), (300, 300)]
+    said = _about_view(sizes, choose_shape(sizes), None)
+    assert "80 % of the pictures are larger and were shrunk" in said
+    assert "resolution" not in said
 
 
 def test_of_pictures_that_are_not_looked_at_by_places_no_part_can_be_chosen(tmp_path: Path) -> None:
