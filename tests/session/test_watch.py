@@ -23,13 +23,13 @@ from soel.cli.main import main
 from soel.errors import ConfigError, LockedError, SessionError, UnknownItemError
 from soel.files import take_lock
 from soel.session import Session, SessionOptions
-from soel.session.alarms import FOLDER, read_kept
+from soel.session.alarms import FOLDER, open_questions, read_kept
 from soel.session.create import create_session, open_session
 from soel.session.labels import import_labels
 from soel.session.notify import notify
-from soel.session.refit import compare, refit
+from soel.session.refit import compare, labels_until_due, refit
 from soel.session.state import Comparison
-from soel.session.watch import LOCK, MANY_OUTSIDE, open_questions, prove, watch, write_questions
+from soel.session.watch import LOCK, MANY_OUTSIDE, prove, watch, write_questions
 
 N_NIGHT = 300
 
@@ -181,7 +181,7 @@ def test_answers_outlive_their_files_and_prove_figures(session: Session, tmp_pat
     stored = import_labels(session, sheet, "ann")
     assert stored.n_stored == len(pd.read_csv(sheet))
     assert session.state.n_left == budget, "the budget is for questions"
-    assert not open_questions(session)
+    assert not open_questions(session.folder, session.state)
     nights, proven = session.state.nights, prove(session)
     assert proven is not None
     assert proven.precision is not None
@@ -257,8 +257,10 @@ def test_one_kind_of_label_compares_nothing(session: Session, tmp_path: Path) ->
 class Hook(BaseHTTPRequestHandler):
     received: list[dict[str, Any]]
     codes: list[int]
+    wait = 0.0  # seconds before an answer
 
     def do_POST(self) -> None:
+        time.sleep(self.wait)
         type(self).received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.send_response(self.codes.pop(0) if self.codes else 200)
         self.end_headers()
@@ -284,7 +286,11 @@ def test_each_group_of_alarms_is_told_once(session: Session, tmp_path: Path, hoo
     told, url = hook
     arrive(tmp_path, 1)
     watch(session, inbox(tmp_path))
-    assert notify(session.folder, session.state.nights, url, "pumps") == []
+    assert notify(session.folder, session.state.nights, url, "pumps", "http://page:8000/") == []
+    for incident in told.received:
+        links = [f"http://page:8000/watched?item={item}" for item in incident["items"][:5]]
+        assert incident["links"] == links
+        assert incident["text"].endswith(links[-1])
     n_alarms = sum(incident["n_alarms"] for incident in told.received)
     assert n_alarms == session.state.nights[0].n_alarms
     assert all(incident["text"].startswith("pumps: ") for incident in told.received)
@@ -305,12 +311,36 @@ def test_an_address_that_fails_is_tried_again_later(
     monkeypatch.setattr("soel.session.notify.time.sleep", lambda _: None)
     arrive(tmp_path, 1)
     watch(session, inbox(tmp_path))
-    assert notify(session.folder, session.state.nights, "http://127.0.0.1:9/", "pumps")
+    (problem,) = notify(session.folder, session.state.nights, "http://127.0.0.1:9/", "pumps")
+    assert "127.0.0.1 was not told" in problem
     told.codes += [503, 200]
     assert notify(session.folder, session.state.nights, url, "pumps") == []
     assert len(told.received) > 1
     with pytest.raises(ConfigError, match="http"):
         notify(session.folder, session.state.nights, "file:///etc/passwd", "pumps")
+
+
+def test_a_slow_address_holds_nothing_up(
+    session: Session, tmp_path: Path, hook: tuple[type[Hook], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, url = hook
+    told.wait = 1.0
+    monkeypatch.setattr("soel.session.notify.SECONDS", 0.1)
+    monkeypatch.setattr("soel.session.notify.TRIES", 1)
+    arrive(tmp_path, 1)
+    watch(session, inbox(tmp_path))
+    (problem,) = notify(session.folder, session.state.nights, url, "pumps")
+    assert "timed out" in problem
+    monkeypatch.setattr("soel.session.notify.SECONDS", 60.0)
+    told.wait = 0.0
+    assert notify(session.folder, session.state.nights, url, "pumps") == [], "the next run tells it"
+
+
+def test_how_many_answers_make_a_refit_worth_it(session: Session) -> None:
+    assert labels_until_due(session.state) == 10
+    free = [item for item in session.ids if item not in session.state.labels]
+    session.tell({item: truth(item) for item in free[:4]})
+    assert labels_until_due(session.state) == 6
 
 
 def test_the_command_line_says_how_it_is(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -329,7 +359,8 @@ def test_the_command_line_says_how_it_is(session: Session, tmp_path: Path, capsy
     assert said["n_alarms"] == session.state.nights[0].n_alarms
     assert f"soel_watch_alarms {said['n_alarms']:.1f}" in (tmp_path / "m.prom").read_text()
     assert main(words) == 0
-    assert "Nothing new came in: fine." in capsys.readouterr().out
+    assert "Nothing new came in: fine." in (text := capsys.readouterr().out)
+    assert "After 10 more labels a refit is worth it." in text
     arrive(tmp_path, 2, rows(2).assign(a=99.0))
     assert main(words) == 4
     (tmp_path / "inbox" / "empty.csv").write_bytes(b"")

@@ -38,6 +38,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     )
     watch.add_argument("--metrics", metavar="FILE", type=Path, help="write figures for a Prometheus textfile collector")
     watch.add_argument("--notify", metavar="URL", help="send each group of alike alarms as JSON to this address")
+    watch.add_argument("--page", metavar="URL", default="", help="the page's address, for links in what is sent")
     models = add_verb(verbs, common, run_models, "list the models of a session, or choose which one scores")
     models.add_argument("--promote", metavar="N", type=int, help="let model N score from now on")
 
@@ -45,11 +46,13 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 def run_watch(args: argparse.Namespace) -> Reply:
     """Score what is new, keep alarms and questions, and say whether the model still fits."""
     from soel.session import notify as sending
-    from soel.session.refit import count_new_labels, is_due, refit
+    from soel.session.refit import count_new_labels, labels_until_due, refit
     from soel.session.watch import watch, write_questions
 
-    if args.notify:
-        sending.check_address(args.notify)
+    for address in filter(None, (args.notify, args.page)):
+        sending.check_address(address)
+    if args.page and not args.notify:
+        raise ConfigError("--page stands in what --notify sends; give an address to notify, or leave it out.")
     found = sorted(Path(name) for name in glob.glob(args.data, recursive=True))  # noqa: PTH207 - absolute patterns, too
     if not found and not glob.has_magic(args.data):
         raise ConfigError(f"{args.data} does not exist; name the files that come in, such as 'inbox/*.parquet'.")
@@ -57,14 +60,14 @@ def run_watch(args: argparse.Namespace) -> Reply:
         with progress_bar("Watching") as bar:
             watched = watch(session, found, bar)
         comparison = None
-        due = args.refit != "never" and is_due(session.state)
+        due = args.refit != "never" and not labels_until_due(session.state)
         if due and args.refit == "auto":
             with progress_bar("Learning") as bar:
                 comparison = refit(session, bar)
         sheet = write_questions(session)
         problems = []
         if args.notify:
-            problems = sending.notify(session.folder, session.state.nights, args.notify, session.title)
+            problems = sending.notify(session.folder, session.state.nights, args.notify, session.title, args.page)
         state = session.state
     n_new = count_new_labels(state)
     if args.metrics is not None:
@@ -79,6 +82,8 @@ def run_watch(args: argparse.Namespace) -> Reply:
         lines.append(_compared(comparison))
     elif due:
         lines.append(f"{count(n_new, 'label')} came in since the model was fitted: `--refit auto` learns from them.")
+    elif sheet is not None and args.refit != "never":
+        lines.append(f"After {count(labels_until_due(state), 'more label')} a refit is worth it.")
     lines += map(show, problems)
     if sheet is not None:
         lines.append(f"Next: fill in the column `label` of {sheet}, then soel tell {args.folder} {sheet}")
@@ -92,6 +97,7 @@ def run_watch(args: argparse.Namespace) -> Reply:
         "proven": None if watched.proven is None else asdict(watched.proven),
         "refit": None if comparison is None else asdict(comparison) | {"is_promoted": comparison.is_promoted},
         "refit_is_due": due and comparison is None,
+        "labels_until_refit": labels_until_due(state),
         "sheet": None if sheet is None else str(sheet),
         "problems": problems,
     }

@@ -1,4 +1,4 @@
-"""Rows of new data that are kept with what was said of them: alarms, and rows to ask about.
+"""Rows of new data that are kept with what was said of them, and which of them wait for an answer.
 
 Each input that was watched has one Parquet file in the folder `alarms`, written before the event that names it; all of
 them are one table. An answer to such a row counts when its input is long gone: the row itself is kept.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +20,12 @@ from soel.records import BESIDE
 from soel.session.folder import SessionFolder
 from soel.types import Booleans
 
+if TYPE_CHECKING:
+    from soel.session.state import SessionState
+
 FOLDER = "alarms"
+DAYS = 30  # for which a row waits for an answer, and that a proven figure is about
+QUESTIONS = ("check", "outside", "alarm")  # why a row is asked about, in the order of the sheet
 
 
 @dataclass(frozen=True)
@@ -117,3 +123,33 @@ def find_selected(place: SessionFolder, nights: Sequence[Night], adopted: Collec
 def short(digest: str) -> str:
     """The part of an input's digest that ids of its rows begin with."""
     return digest[:12]
+
+
+def recent_nights(nights: Sequence[Night], days: int = DAYS) -> list[Night]:
+    """Those of the last days that were scored."""
+    since = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    return [night for night in nights if night.part and night.at >= since]
+
+
+def open_rows(place: SessionFolder, state: SessionState, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Unanswered rows of the last days with these columns and why each is asked about, in the order of `QUESTIONS`.
+
+    Rows that were drawn by chance come first and in the order of the nights: the figures need answers to all of them.
+    Then come rows outside the cover, then alarms, the newest night first.
+    """
+    table = read_kept(place, recent_nights(state.nights), [*columns, "alarm_id", "alarm", "drawn", "outside"])
+    found = []
+    for at, row in enumerate([] if table is None else table.to_pylist()):
+        if row["alarm_id"] in state.answers:
+            continue
+        kinds = (row["drawn"], row["outside"], row["alarm"])
+        question = next((name for name, holds in zip(QUESTIONS, kinds, strict=True) if holds), None)
+        if question is not None:  # others stand for their night in the next pool
+            order = -at if question == "alarm" else at
+            found.append((QUESTIONS.index(question), order, row | {"question": question}))
+    return [row for _, _, row in sorted(found, key=lambda each: each[:2])]
+
+
+def open_questions(place: SessionFolder, state: SessionState) -> tuple[str, ...]:
+    """Kept rows of the last days that are worth an answer beside the alarms: drawn by chance, or outside the cover."""
+    return tuple(row["alarm_id"] for row in open_rows(place, state, ()) if row["question"] != "alarm")

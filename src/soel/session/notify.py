@@ -32,7 +32,8 @@ QUIET_HOURS = 24.0
 class Incident:
     """Alarms of one run that are alike. group: the columns that make them so, as their reasons name them.
 
-    text: in words. items: ids of the alarms, the highest score first. whys: of the first few. page: where to answer.
+    text: in words. items: ids of the alarms, the highest score first. whys, links: of the first few, their reasons and
+    where to answer them.
     """
 
     group: str
@@ -41,11 +42,11 @@ class Incident:
     items: tuple[str, ...]
     whys: tuple[str, ...]
     session: str
-    page: str = ""
+    links: tuple[str, ...] = ()
 
 
 def find_incidents(place: SessionFolder, nights: Sequence[Night], title: str, page: str = "") -> list[Incident]:
-    """The alarms of these nights by group, the largest first."""
+    """The alarms of these nights by group, the largest first. page: the address of the page where people answer."""
     table = read_kept(place, nights, ["alarm_id", "alarm", "score", "group", "why"])
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in [] if table is None else table.to_pylist():
@@ -56,9 +57,10 @@ def find_incidents(place: SessionFolder, nights: Sequence[Night], title: str, pa
         rows.sort(key=lambda row: -row["score"])
         whys = tuple(row["why"] for row in rows[:N_SHOWN] if row["why"])
         about = f" about {group}" if group else ""
-        text = "\n".join([f"{title}: {count(len(rows), 'alarm')}{about}", *whys, *([page] if page else [])])
         items = tuple(row["alarm_id"] for row in rows)
-        found.append(Incident(group, len(rows), text, items, whys, place.config.session, page))
+        links = tuple(f"{page.rstrip('/')}/watched?item={item}" for item in items[:N_SHOWN] if page)
+        text = "\n".join([f"{title}: {count(len(rows), 'alarm')}{about}", *whys, *links])
+        found.append(Incident(group, len(rows), text, items, whys, place.config.session, links))
     return found
 
 
@@ -78,10 +80,10 @@ def notify(
         if incident.group in held:
             continue
         problem = _send(url, asdict(incident))
-        if problem:
+        if problem:  # the others would fare no better; each try takes its time
             failed.append(f"{urlsplit(url).hostname} was not told of {incident.group or 'alarms'}: {problem}")
-        else:
-            held[incident.group] = now.isoformat()
+            break
+        held[incident.group] = now.isoformat()
     content = {"n_nights": done if failed else len(nights), "groups": held}
     write_whole(place.path / FOLDER / SENT, json.dumps(content).encode(), private=True)
     return failed

@@ -9,6 +9,8 @@ candidate leave them out (`Pool.selected`).
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 
 from soel.assess.metrics import auroc
@@ -28,10 +30,10 @@ def count_new_labels(state: SessionState) -> int:
     return len(state.labels) - (0 if state.fit is None else state.fit.n_labels)
 
 
-def is_due(state: SessionState) -> bool:
-    """Whether enough was answered since the current fit."""
+def labels_until_due(state: SessionState) -> int:
+    """How many more labels make a refit worth it; 0 where enough was answered since the current fit."""
     known = 0 if state.fit is None else state.fit.n_labels
-    return count_new_labels(state) >= max(FEWEST, SHARE * known)
+    return max(0, ceil(max(FEWEST, SHARE * known)) - count_new_labels(state))
 
 
 def refit(session: Session, progress: Progress | None = None) -> Comparison:

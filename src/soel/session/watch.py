@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +26,7 @@ from soel.numeric import mean_of_nearest, nearest
 from soel.scoring.score import Scorer
 from soel.scoring.score_table import free_name
 from soel.session import Session, SessionState
-from soel.session.alarms import Night, read_kept, short, write_kept
+from soel.session.alarms import DAYS, Night, open_questions, open_rows, read_kept, recent_nights, short, write_kept
 from soel.session.folder import digest_of
 from soel.session.item_tables import read_encoder_with_baseline, read_rows_as
 from soel.session.scores import explain_rows, make_scorer
@@ -39,11 +38,9 @@ LOCK = ".watch.lock"
 MOST_KEPT, MOST_EXPLAINED = 1000, 100  # alarms of one input; the highest scores
 N_OUTSIDE = 3  # rows outside the cover that are asked about, the farthest
 N_CHECKED = 2.0  # rows on each side of the threshold that are drawn by chance, expected a night
-DAYS = 30  # that a proven figure is about
 COVER_ROWS = 2000  # of the pool, that say how far a row lies from the others
 COVERED = 0.999  # of the pool's rows lie within the cover
 MANY_OUTSIDE = 0.05  # of a night's rows: the pool no longer covers what comes in
-QUESTIONS = ("check", "outside", "alarm")
 SHEET = ("alarm_id", "question", "label", "note", "input", "row", "name", "score", "probability", "why")
 Verdict = Literal["fine", "look", "stale"]
 
@@ -216,57 +213,27 @@ def _conclude(session: Session, nights: tuple[Night, ...], refused: tuple[Night,
     is_stale = rate.is_rejected or any(night.moved or _is_outside(night) for night in nights)
     n_alarms = sum(night.n_alarms for night in nights)
     verdict: Verdict = "stale" if is_stale else "look" if n_alarms else "fine"
-    return Watched(nights, refused, verdict, rate, open_questions(session), prove(session))
+    return Watched(nights, refused, verdict, rate, open_questions(session.folder, state), prove(session))
 
 
 def _is_outside(night: Night) -> bool:
     return night.n_outside > MANY_OUTSIDE * max(night.n_rows, 1)
 
 
-def open_questions(session: Session) -> tuple[str, ...]:
-    """Kept rows of the last days that are worth an answer beside the alarms: drawn by chance, or outside the cover."""
-    return tuple(row["alarm_id"] for row in _open_rows(session, ["alarm_id"]) if row["question"] != "alarm")
-
-
 def write_questions(session: Session) -> Path | None:
-    """Write what waits for an answer as a sheet that `tell` takes; returns its path, None where nothing waits.
-
-    Rows that were drawn by chance come first and in the order of the nights: the figures need answers to all of them.
-    Then come rows outside the cover, then alarms, the newest night first.
-    """
-    shown = ("alarm_id", "input", "row", "name", "score", "probability", "why", "cells")
-    rows = _open_rows(session, shown)
+    """Write what waits for an answer as a sheet that `tell` takes; returns its path, None where nothing waits."""
+    shown = ("input", "row", "name", "score", "probability", "why")
+    rows = open_rows(session.folder, session.state, (*shown, "cells"))
     cells = [json.loads(row["cells"]) for row in rows]
     own = list(dict.fromkeys(name for each in cells for name in each))
-    header = ["alarm_id", "question", "label", "note", *shown[1:-1], *(free_name(name, SHEET) for name in own)]
+    header = [*SHEET, *(free_name(name, SHEET) for name in own)]
     lines = [
-        [row["alarm_id"], row["question"], "", "", *(row[name] for name in shown[1:-1]), *map(each.get, own)]
+        [row["alarm_id"], row["question"], "", "", *(row[name] for name in shown), *map(each.get, own)]
         for row, each in zip(rows, cells, strict=True)
     ]
     out = session.folder.path / "alarms.csv"
     write_table(out, header, lines)
     return out if rows else None
-
-
-def _open_rows(session: Session, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Unanswered rows of the last days with these columns and why each is asked about, in the order of `QUESTIONS`."""
-    state = session.state
-    table = read_kept(session.folder, _recent(state), [*columns, "alarm", "drawn", "outside"])
-    found = []
-    for at, row in enumerate([] if table is None else table.to_pylist()):
-        if row["alarm_id"] in state.answers:
-            continue
-        kinds = (row["drawn"], row["outside"], row["alarm"])
-        question = next((name for name, holds in zip(QUESTIONS, kinds, strict=True) if holds), None)
-        if question is not None:  # others stand for their night in the next pool
-            order = -at if question == "alarm" else at
-            found.append((QUESTIONS.index(question), order, row | {"question": question}))
-    return [row for _, _, row in sorted(found, key=lambda each: each[:2])]
-
-
-def _recent(state: SessionState, days: int = DAYS) -> list[Night]:
-    since = (datetime.now(UTC) - timedelta(days=days)).isoformat()
-    return [night for night in state.nights if night.part and night.at >= since]
 
 
 def prove(session: Session, days: int = DAYS) -> Quality | None:
@@ -276,7 +243,7 @@ def prove(session: Session, days: int = DAYS) -> Quality | None:
     drawn are a uniform sample of that side, as long as they are answered in the order in which they are shown.
     """
     state = session.state
-    nights = _recent(state, days)
+    nights = recent_nights(state.nights, days)
     table = read_kept(session.folder, nights, ["alarm_id", "alarm", "drawn"])
     if table is None:
         return None

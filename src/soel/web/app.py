@@ -22,14 +22,14 @@ from soel.web.findings import Findings
 from soel.web.insight import Insight
 from soel.web.item_list import ItemList
 from soel.web.prepare import Preparation
-from soel.web.routes import data, items, label, pages, results, sign_in, team
+from soel.web.routes import data, items, label, pages, results, sign_in, team, watched
 from soel.web.security import SecurityMiddleware, Site
 from soel.web.sentences import texts_for
 from soel.web.view_model import ViewModel
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
 
-ROUTES = tuple(module.router for module in (sign_in, pages, label, items, results, team, data))
+ROUTES = tuple(module.router for module in (sign_in, pages, label, items, results, team, data, watched))
 
 
 def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:

@@ -228,7 +228,7 @@ class ViewModel:
         key: an answer with a key that this user sent before is not stored again.
         """
         before = self.session.state.open
-        self.session.tell([Answer(self.check(item), verdict, None if note is None else note.strip(), key)], user.name)
+        self.session.tell([Answer(item, verdict, None if note is None else note.strip(), key)], user.name)
         if before and not self.session.state.open:
             self.go_on()
 

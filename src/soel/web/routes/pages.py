@@ -42,6 +42,7 @@ PAGES = {
     "/results": "results.html",
     "/team": "team.html",
     "/data": "data.html",
+    "/watched": "watched.html",
 }
 
 
@@ -49,6 +50,7 @@ def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep
     """One of the pages; what changes on it is fetched from the API."""
     session, path = page.view_model.session, request.url.path
     context: dict[str, Any] = {"user": user, "here": path, "source": session.title, "session": session.config.session}
+    context["is_watched"] = bool(session.state.nights)
     if path in ("/", "/data", "/items"):
         context |= {"pictures": session.folder.has_pictures, "goal": session.config.goal}
     if path == "/":

@@ -16,8 +16,9 @@ const isTaken = (target) => target.closest("input, select, textarea, summary, di
 
 export class Inbox {
   // onPage(page): another page is wanted; onAnswer({item, verdict}): an answer was stored
-  constructor(onPage, onAnswer = () => {}) {
-    Object.assign(this, { list: find("top"), pane: find("chosen"), onPage, onAnswer, mapped: false, chosen: null, busy: false, undoable: null });
+  // page: where one of them can be opened by itself; rows of watched inputs have a page and an API of their own
+  constructor(onPage, onAnswer = () => {}, page = "/") {
+    Object.assign(this, { list: find("top"), pane: find("chosen"), onPage, onAnswer, page, api: page === "/" ? "/api" : `/api${page}`, mapped: false, chosen: null, busy: false, undoable: null });
     this.home = this.pane.parentElement;
     this.list.addEventListener("focusin", ({ target }) => target.dataset.item && target.dataset.item !== this.chosen && this.choose(target));
     this.list.addEventListener("click", (event) => this.#click(event));
@@ -27,7 +28,7 @@ export class Inbox {
 
   // A page of the list.
   async load(query) {
-    const found = await read("items", "/api/items", query);
+    const found = await read("items", `${this.api}/items`, query);
     if (found === null) return null; // another page is wanted by now
     const held = this.#entries().indexOf(document.activeElement);
     this.home.append(this.pane);
@@ -58,7 +59,7 @@ export class Inbox {
   // Shows an item, with the values of others beside its own. most: how many values of a wide row
   async show(item, most) {
     Object.assign(this, { chosen: item, busy: true });
-    const found = await read("chosen", "/api/alarm", { id: item, ...(most && { most }) });
+    const found = await read("chosen", `${this.api}/alarm`, { id: item, ...(most && { most }) });
     if (found === null) return; // another one was chosen meanwhile
     Object.assign(this, { busy: false, title: found.title });
     this.#fill(found);
@@ -75,12 +76,12 @@ export class Inbox {
   #fill(found) {
     const { item, title, alarm, verdict } = found;
     const likely = isAnswered(alarm.verdict) ? t(`said.${alarm.verdict}`) : t("alarms.probability", { share: chance(alarm.probability) });
-    const known = alarm.score === null ? [] : [t("alarms.rank", { rank: alarm.rank }), likely, t("alarms.p", { p: figures(alarm.p_value, 2) }), t("results.score", { score: figures(alarm.score) })];
+    const known = alarm.score === null ? [] : [...(alarm.rank === null ? [] : [t("alarms.rank", { rank: alarm.rank })]), likely, t("alarms.p", { p: figures(alarm.p_value, 2) }), t("results.score", { score: figures(alarm.score) })];
     this.group = choices(title, verdict, (given) => this.answer(item, title, given, true), Object.values(KEYS));
     const like = alarm.resembles ? [make("p", { class: "small" }, t("reason.like", { verdict: t(`said.${alarm.resembles.verdict}`) }), " ", this.#link(alarm.resembles))] : [];
     const look = found.kind === "table" ? compared(found, () => this.show(item, MOST)) : body(found, found.has_map);
     this.pane.replaceChildren(
-      make("div", { class: "item-head" }, make("h2", {}, apart(title)), make("a", { class: "small", href: `/?${new URLSearchParams({ item })}` }, t("alarms.open"))),
+      make("div", { class: "item-head" }, make("h2", {}, apart(title)), ...(this.page === "/" ? [make("a", { class: "small", href: `/?${new URLSearchParams({ item })}` }, t("alarms.open"))] : [])),
       make("p", { class: "scored muted" }, known.join(" · ")),
       make("div", { class: "actions" }, this.group),
       ...(alarm.why ? [make("p", {}, alarm.why)] : []),

@@ -1,0 +1,85 @@
+"""The inbox of alarms: rows of watched inputs are answered at the page as everywhere else, and by the same events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from soel.session.watch import watch
+from tests.web.accessibility import violations
+from tests.web.conftest import Page, build_page
+from tests.web.live_server import Live, serving
+from tests.web.sample_data import write_pumps
+
+pytestmark = pytest.mark.usefixtures("fake")
+
+
+def watch_a_night(page: Page, folder: Path) -> None:
+    write_pumps(folder / "night.csv", 60, 30)
+    assert watch(page.view_model.session, [folder / "night.csv"]).n_alarms
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Page]:
+    page = build_page(tmp_path)
+    page.label_all()
+    watch_a_night(page, tmp_path)
+    yield page
+    page.view_model.session.close()
+
+
+def test_rows_wait_until_they_are_answered_and_answers_are_those_of_the_session(watched: Page) -> None:
+    session, found = watched.view_model.session, watched.get("/api/watched/items", size=100)
+    assert found["total"] == len(found["items"]) > 1
+    item, n_labels = found["items"][0]["item"], len(session.state.labels)
+    shown = watched.get("/api/watched/alarm", id=item)
+    assert {field["name"] for field in shown["fields"]} >= {"flow (l/min)", "site"}
+    assert (shown["verdict"], shown["alarm"]["title"]) == (None, found["items"][0]["title"])
+    reply = watched.post("/api/answers", item=item, verdict="anomaly", key="one")
+    watched.post("/api/answers", item=item, verdict="anomaly", key="one")
+    assert reply["about"]["verdict"] == "anomaly"
+    assert session.state.labels[item] == 1
+    assert len(session.state.labels) == n_labels + 1
+    assert watched.get("/api/watched/items")["total"] == found["total"] - 1
+    assert watched.get("/api/watched/alarm", id=item)["alarm"]["verdict"] == "anomaly"
+    watched.undo()
+    assert item not in session.state.labels
+    assert watched.get("/api/watched/items")["total"] == found["total"]
+
+
+def test_an_id_that_no_input_had_is_refused(watched: Page) -> None:
+    assert watched.client.get("/api/watched/alarm", params={"id": "0123456789ab-1"}).status_code == 404
+    watched.post("/api/answers", 404, item="0123456789ab-1", verdict="normal")
+
+
+def test_only_a_watched_session_shows_the_page_in_its_head(watched: Page, tmp_path: Path) -> None:
+    assert 'href="/watched"' in watched.client.get("/items").text
+    (tmp_path / "other").mkdir()
+    other = build_page(tmp_path / "other")
+    assert 'href="/watched"' not in other.client.get("/items").text
+    other.view_model.session.close()
+
+
+def test_alarms_are_answered_by_key_and_one_opens_by_its_link(browser: Browser, watched: Page, tmp_path: Path) -> None:
+    with serving(watched) as live:
+        assert isinstance(live, Live)
+        page = live.open(browser)
+        page.goto(f"{live.address}/watched")
+        rows = page.locator("#top > li[tabindex]")
+        expect(rows.first).to_be_visible()
+        first, second = (rows.nth(at).get_attribute("data-item") for at in (0, 1))
+        rows.first.focus()
+        expect(page.locator("#chosen h2")).to_have_text(rows.first.get_attribute("data-title") or "")
+        expect(page.locator("#chosen table.compared")).to_contain_text("flow (l/min)")
+        assert violations(page) == []
+        page.keyboard.press("a")
+        expect(rows.first.get_by_role("button", name="Anomaly")).to_have_attribute("aria-pressed", "true")
+        expect(rows.nth(1)).to_be_focused()
+        page.goto(f"{live.address}/watched?item={first}")
+        expect(page.locator("#chosen h2")).not_to_have_text("")
+        expect(page.locator("#chosen .answer.anomaly")).to_have_attribute("aria-pressed", "true")
+        assert watched.view_model.session.state.labels[str(first)] == 1
+        assert second not in watched.view_model.session.state.labels
