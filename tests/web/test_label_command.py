@@ -13,9 +13,8 @@ import pytest
 
 from soel.cli.main import main
 from soel.errors import ConfigError
-from soel.session import Answer, SessionOptions, create
+from soel.session import SessionOptions, create
 from soel.session.request import Creation, session_folder
-from soel.types import Verdict
 from soel.web.auth import Auth
 from soel.web.launch import Address, bind_address
 from tests.session.fake_learner import use_fake_learner
@@ -121,26 +120,3 @@ def test_a_missing_file_is_an_error_in_one_line(tmp_path: Path, capsys: pytest.C
     assert main(["label", str(tmp_path / "nothing.csv"), "--no-browser"]) == 2
     assert "nothing.csv" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_spot_check_is_drawn_before_the_page_opens(
-    prepared: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("soel.web.launch.launch", lambda *args, **options: None)
-    folder = prepared.with_name("pumps.csv.soel")
-    assert main(["label", str(folder), "--spot-check", "4"]) == 2
-    assert "Round 1 is still open" in capsys.readouterr().err
-    session = create.open_session(folder)
-    session.tell([Answer(item, Verdict.NORMAL) for item in session.state.open])
-    session.fit()
-    assert main(["label", str(folder), "--spot-check", "4"]) == 0
-    state = session.state
-    assert (len(state.open), state.n_left, state.rounds[-1].strategy) == (4, 4, "spot-check")
-    assert main(["label", str(folder), "--spot-check", "4"]) == 0
-    assert len(session.state.rounds) == 2, "one that is open stays"
-    session.close()
-
-
-def test_what_is_not_there_yet_cannot_be_checked(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["label", str(table), "--spot-check", "4"]) == 2
-    assert "there is none yet" in capsys.readouterr().err

@@ -46,7 +46,6 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
         "--trusted-proxy", action="append", default=[], metavar="ADDRESS", help="a proxy whose forwarded headers count"
     )
     label.add_argument("--no-browser", action="store_true", help="print the link and open no browser")
-    label.add_argument("--spot-check", type=int, metavar="N", help="draw N items at random first, to check the result")
     add_session_options(label)
     label.set_defaults(handler=run_label)
 
@@ -72,8 +71,6 @@ def run_label(args: argparse.Namespace) -> Reply:
     asks_here = may_ask(args) and _settle(creation)
     if creation.is_done and given:
         print(describe_ignored(creation.folder, list(given)), file=sys.stderr, flush=True)
-    if args.spot_check is not None:
-        _draw_check(creation, args.spot_check, args.store, who)
     listeners = Listeners(lambda link: _announce(link, args), TerminalProgress())
     with suppress(KeyboardInterrupt):
         launch(creation, who, address, listeners, args.store, asks=not asks_here)
@@ -91,22 +88,6 @@ def _check_folder(data: Path) -> None:
         raise ConfigError(
             f"{data} holds sessions: {shown}. Name one of them; `soel status {data} --page sessions.html` lists them."
         )
-
-
-def _draw_check(creation: Creation, n: int, store: str | None, who: str) -> None:
-    """A spot check for the page to show; the budget grows where it has to. One that is open stays."""
-    from contextlib import closing
-
-    from soel.report.progress import progress_bar
-    from soel.session.create import open_session
-
-    if not creation.is_done:
-        raise ConfigError("A spot check checks a result, and there is none yet; leave --spot-check out at first.")
-    with closing(open_session(creation.folder, store)) as session, progress_bar("Drawing the check") as bar:
-        state = session.state
-        if not state.open and n > state.n_left and state.fit is not None:
-            session.extend(n - state.n_left, who)
-        session.spot_check(n, bar)
 
 
 def _settle(creation: Creation) -> bool:
