@@ -12,6 +12,8 @@ import { showWords, showWork } from "./waiting.js";
 
 const SIZE = 20;
 const place = find("results"); // not there before the first training
+const view = {}; // what the list calls once the results are shown
+const inbox = place && new Inbox((page) => view.turn?.(page), () => view.refresh?.()); // heeds clicks from the start
 let session;
 let pause = 0;
 
@@ -60,7 +62,6 @@ async function show() {
   const own = Number(place.dataset.threshold);
   const shown = { threshold: own, page: 1 };
   const histogram = new Histogram(find("handle"), place.dataset, (threshold) => showThreshold(threshold));
-  const inbox = new Inbox((page) => act(() => showAlarms(page)), () => refresh());
   const map = new PointMap(find("map"), (row) => act(async () => inbox.showAt(find("map-item"), (await get("/api/row", { row })).item)));
   const chosen = () => Object.fromEntries([...new FormData(find("tools"))].filter(([, value]) => value !== ""));
   const query = () => ({ alarms: "true", threshold: shown.threshold, ...chosen() });
@@ -90,6 +91,7 @@ async function show() {
     map.render();
   }
 
+  Object.assign(view, { turn: (page) => act(() => showAlarms(page)), refresh });
   const set = (threshold) => (histogram.set(threshold), showThreshold(threshold));
   find("reset-threshold").onclick = () => set(own);
   const setNumber = () => histogram.sorted.length && set(histogram.thresholdFor(Math.round(Number(find("alarms").value))));
