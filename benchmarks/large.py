@@ -31,9 +31,8 @@ from soel.scoring.stream import score_stream
 from soel.session import create
 from soel.session.item_tables import read_encoder
 from soel.session.scores import make_scorer
-from soel.tables.row_sample import draw_rows, write_sample
+from soel.tables.batches import draw_rows, open_stream, write_sample
 from soel.tables.rows import read_rows, write_rows
-from soel.tables.streams import open_stream
 
 N_ROWS, N_COLUMNS, SHARE = int(os.environ.get("SOEL_LARGE_ROWS", "1000000")), 30, 0.02
 FILE_ROWS, GROUP_ROWS, SAMPLE_ROWS, N_LABELS = 500_000, 125_000, 200_000, 20

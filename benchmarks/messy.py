@@ -19,7 +19,7 @@ from soel import SOEL
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
 from soel.tables.open import read_table
-from soel.tables.table_schema import describe_kind
+from soel.tables.schema import describe_kind
 
 REAL = ("cardio", "thyroid", "pima")
 FLOORS = {"read_as_meant": 1.0, "hundred_less_worst_loss": 98.0, "files": 25.0}

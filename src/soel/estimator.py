@@ -34,7 +34,7 @@ from soel.settings import Profile, choose_profile
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, find_kind, read_frame
 from soel.tables.read_options import ReadOptions, as_options
-from soel.tables.table_schema import warnings_of
+from soel.tables.schema import warnings_of
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Pool, Rows
 
 if TYPE_CHECKING:

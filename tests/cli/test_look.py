@@ -11,7 +11,7 @@ import pytest
 
 from soel.cli.look_columns import settle
 from soel.cli.main import main
-from soel.tables.inspection import look_at
+from soel.tables.look import look_at
 from soel.tables.read_options import ReadOptions
 
 TEXT = "order_id;price;when;is_fraud\n" + "".join(
@@ -40,7 +40,7 @@ def test_look_shows_no_password(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n2,3\n")
-    monkeypatch.setattr("soel.tables.inspection.look_at", lambda *_: look_at(tmp_path / "t.csv"))
+    monkeypatch.setattr("soel.tables.look.look_at", lambda *_: look_at(tmp_path / "t.csv"))
     for how in ([], ["--json"]):
         assert main(["look", "postgresql://me:my@secret@host/db?password=secret", *how]) == 0
         said = capsys.readouterr().out

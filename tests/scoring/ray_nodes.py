@@ -15,7 +15,7 @@ from typing import Any
 from soel.scoring.parts import ScoredPart
 from soel.scoring.ray import QUIET
 from soel.scoring.stream import ScorePart
-from soel.tables.row_sample import DrawnPart, DrawPart
+from soel.tables.batches import DrawnPart, DrawPart
 from soel.types import Counted
 
 ROOT = Path(__file__).parents[2]

@@ -27,10 +27,10 @@ from soel.scoring.score import Scorer
 from soel.scoring.score_table import COLUMNS, ScoreTable
 from soel.scoring.stream import Beside, RowReasons, score_stream
 from soel.tables import rows
+from soel.tables.batches import Stream, open_stream
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.open import read_table
-from soel.tables.streams import Stream, open_stream
 from soel.types import Estimate, Floats, Progress
 
 N_ROWS, N_FILES = 600, 6

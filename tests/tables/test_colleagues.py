@@ -13,10 +13,10 @@ import pytest
 
 from soel.errors import DataError
 from soel.tables.column import Column
-from soel.tables.inspection import look_at
+from soel.tables.look import look_at
 from soel.tables.open import read_table
 from soel.tables.raw_table import RawColumn, RawTable
-from soel.tables.table_schema import decide, parse_column
+from soel.tables.schema import decide, parse_column
 
 
 def read(cells: list[str], name: str = "a") -> tuple[Column, Any]:

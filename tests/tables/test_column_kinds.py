@@ -16,7 +16,7 @@ from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.tables.kinds import KINDS
 from soel.tables.kinds.kind import ColumnKind
-from soel.tables.table_schema import Schema, describe_features, describe_kind
+from soel.tables.schema import Schema, describe_features, describe_kind
 
 SOURCE = Path(soel.__file__).parent
 LANGUAGES = sorted((SOURCE / "languages").glob("*.json"))

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from soel.errors import DataError, SchemaError
 from soel.tables.frame import Frame, read_frame
 from soel.tables.read_options import ReadOptions
-from soel.tables.table_schema import Schema
+from soel.tables.schema import Schema
 
 
 def read(cells: list[Any], name: str = "a", **options: Any) -> Frame:

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from soel.errors import DataError, SchemaError, SoelError
-from soel.tables.csv import open_csv, read_csv
-from soel.tables.header import find_head
-from soel.tables.location import Location
+from soel.tables.address import Location
+from soel.tables.batches import open_stream
+from soel.tables.csv import find_head, open_csv, read_csv
 from soel.tables.open import column_names, copy_as_parquet, read_table
 from soel.tables.read_options import ReadOptions
-from soel.tables.streams import open_stream
-from soel.tables.table_schema import notes_of, warnings_of
+from soel.tables.schema import notes_of, warnings_of
 
 ROWS = "".join(f"2024-03-{day:02d};{day * 1.5:.1f};{'ab'[day % 2]}\n" for day in range(1, 29))
 TABLE = f"day;flow;pump\n{ROWS}"

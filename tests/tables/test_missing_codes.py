@@ -15,15 +15,15 @@ from hypothesis import given, settings, strategies as st
 
 from soel import SOEL
 from soel.errors import DataWarning
+from soel.tables.batches import open_stream
 from soel.tables.column import Column
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
-from soel.tables.inspection import look_at
-from soel.tables.kinds.number import CODES, blank_codes, find_codes
+from soel.tables.look import look_at
+from soel.tables.missing import CODES, blank_codes, find_codes
 from soel.tables.open import read_table
 from soel.tables.read_options import ReadOptions
-from soel.tables.streams import open_stream
-from soel.tables.table_schema import Schema, options_for, warnings_of
+from soel.tables.schema import Schema, options_for, warnings_of
 
 N = 200
 CODED = np.arange(N) % 25 == 3  # 8 cells

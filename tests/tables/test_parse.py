@@ -7,10 +7,12 @@ import pyarrow as pa
 import pytest
 
 from soel.errors import DataError, SchemaError
+from soel.tables.arrow import tidy
 from soel.tables.column import Column, Form
-from soel.tables.kinds.number_text import blank_missing, parse_numbers, tidy
+from soel.tables.kinds.number import parse_numbers
+from soel.tables.missing import blank_missing
 from soel.tables.raw_table import RawColumn
-from soel.tables.table_schema import parse_column
+from soel.tables.schema import parse_column
 
 
 def texts(*words: str | None) -> RawColumn:

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from soel.tables import row_sample
+from soel.tables import batches
+from soel.tables.batches import draw_rows, open_stream, write_sample
 from soel.tables.open import read_table
-from soel.tables.row_sample import draw_rows, write_sample
-from soel.tables.streams import open_stream
 
 N_ROWS = 900
 
@@ -54,7 +53,7 @@ def test_every_row_is_as_likely() -> None:
 @pytest.mark.parametrize("size", [1, 64, 1 << 20])
 def test_it_does_not_depend_on_how_many_are_looked_at_at_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = draw_rows(3000, 100, 7)
-    monkeypatch.setattr(row_sample, "_KEYS_AT_ONCE", size)
+    monkeypatch.setattr(batches, "_KEYS_AT_ONCE", size)
     assert draw_rows(3000, 100, 7).tolist() == whole.tolist()
 
 

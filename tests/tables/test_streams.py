@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from soel.errors import DataError, SchemaError
-from soel.tables import csv, npy, parquet
-from soel.tables.location import column_of
+from soel.tables import csv, parts
+from soel.tables.batches import Stream, has_more_rows, open_stream
 from soel.tables.open import read_table
+from soel.tables.parts import column_of
 from soel.tables.read_options import ReadOptions
-from soel.tables.streams import Stream, has_more_rows, open_stream
 
 N_ROWS = 1000
 
@@ -31,9 +31,8 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of about 100 rows and blocks of 37, so that a small table has many."""
     monkeypatch.setattr(csv, "PART_BYTES", 4000)
     monkeypatch.setattr(csv, "SCAN_BYTES", 501)
-    for module in (parquet, npy):
-        monkeypatch.setattr(module, "PART_ROWS", 100)
-        monkeypatch.setattr(module, "BLOCK_ROWS", 37)
+    monkeypatch.setattr(parts, "PART_ROWS", 100)
+    monkeypatch.setattr(parts, "BLOCK_ROWS", 37)
     monkeypatch.setattr("soel.tables.csv.BLOCK_ROWS", 37)
 
 
@@ -276,7 +275,7 @@ def test_files_are_counted_without_reading_rows(tmp_path: Path) -> None:
 
 MEMORY = """
 import sys
-from soel.tables.streams import open_stream
+from soel.tables.batches import open_stream
 
 def anonymous():
     with open("/proc/self/status") as lines:

@@ -12,7 +12,7 @@ import pytest
 from soel.errors import ConfigError, LabelError, SchemaError
 from soel.session import SessionOptions, request
 from soel.session.request import Creation, Request
-from soel.tables import inspection
+from soel.tables import look
 from soel.web.app import create_preparing_app
 from soel.web.auth import Auth, User
 from soel.web.prepare import ColumnQuestion, Preparation, ask_about
@@ -162,7 +162,7 @@ def test_the_first_lines_of_a_large_packed_file_are_looked_at(
     pack = gzip.compress if suffix == ".gz" else bz2.compress
     (tmp_path / f"t.csv{suffix}").write_bytes(pack(("code;note;x\n" + "".join(lines)).encode()))
     monkeypatch.setattr(request, "QUICK", 100)
-    monkeypatch.setattr(inspection, "START_BYTES", 4000)
+    monkeypatch.setattr(look, "START_BYTES", 4000)
     reading = Creation(tmp_path / f"t.csv{suffix}").look()
     assert reading is not None
     assert 100 < reading.n_rows < 400, "not all of it is unpacked"

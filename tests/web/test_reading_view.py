@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from soel.tables.inspection import look_at
-from soel.tables.table_schema import Schema
+from soel.tables.look import look_at
+from soel.tables.schema import Schema
 from soel.text import ENGLISH, texts_in
 from soel.web.reading import describe_columns, describe_reading
 from tests.web.conftest import MakePage, Page

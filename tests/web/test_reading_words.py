@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.tables.inspection import look_at
-from soel.tables.table_schema import Schema
+from soel.tables.look import look_at
+from soel.tables.schema import Schema
 from soel.text import ENGLISH, texts_in
 from soel.web.prepare import ColumnQuestion, ask_about
 from soel.web.reading import reading_words

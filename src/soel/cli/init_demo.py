@@ -63,7 +63,7 @@ def run_init(args: argparse.Namespace) -> Reply:
     from soel.session.item_tables import read_encoder
     from soel.session.labels import take_label_column
     from soel.session.pictures import media_summary
-    from soel.tables.table_schema import document_of, warnings_of
+    from soel.tables.schema import document_of, warnings_of
 
     settings = read_data_settings(args)
     columns = settings.columns
@@ -102,7 +102,7 @@ def run_init(args: argparse.Namespace) -> Reply:
 def _settle_columns(data: str, settings: DataSettings) -> ReadOptions:
     """How the columns of a table are to be read, after asking about those that could be meant otherwise."""
     from soel.images.source import is_media
-    from soel.tables.inspection import look_at
+    from soel.tables.look import look_at
     from soel.tables.open import has_table_suffix
 
     path, columns, named = Path(data), settings.columns, settings.of_session

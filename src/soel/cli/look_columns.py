@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from soel.images.picture_pool import MediaOptions
     from soel.report.progress import Bar
     from soel.tables.column import Column
-    from soel.tables.table_schema import Schema
+    from soel.tables.schema import Schema
 
 
 WIDEST = 28  # letters of a name or an example
@@ -43,9 +43,9 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_look(args: argparse.Namespace) -> Reply:
     """Show how a table is read."""
-    from soel.tables.inspection import look_at
-    from soel.tables.location import hide_password
-    from soel.tables.table_schema import document_of
+    from soel.tables.address import hide_password
+    from soel.tables.look import look_at
+    from soel.tables.schema import document_of
 
     settings = read_data_settings(args)
     named = settings.of_session
@@ -60,7 +60,7 @@ def run_look(args: argparse.Namespace) -> Reply:
 
 def show_reading(reading: Schema, data: str) -> str:
     """The readings as a table for a terminal, with what is odd and what is doubtful below."""
-    from soel.tables.table_schema import warnings_of
+    from soel.tables.schema import warnings_of
     from soel.text import show
 
     size = f"{_count(reading.n_rows, 'row')}, {_count(len(reading.columns), 'column')}"
@@ -104,7 +104,7 @@ def _file(reading: Schema) -> str:
 
 
 def _row(reading: Column, n_rows: int) -> list[object]:
-    from soel.tables.table_schema import describe_features, describe_kind, draw_bars, options_for
+    from soel.tables.schema import describe_features, describe_kind, draw_bars, options_for
 
     seen = reading.seen
     missing = "" if not seen.n_missing else percent(seen.n_missing / n_rows)
@@ -334,7 +334,7 @@ def settle(reading: Schema, options: ReadOptions, ask: Callable[[str], str] = in
 
 
 def _settle_column(column: Column, options: ReadOptions, ask: Callable[[str], str]) -> ReadOptions:
-    from soel.tables.table_schema import describe_kind
+    from soel.tables.schema import describe_kind
 
     shown = ", ".join(map(show, column.seen.examples))
     doubt = show(name_options(column.doubt, as_flag))

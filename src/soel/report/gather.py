@@ -27,7 +27,7 @@ from soel.session.item_tables import read_items
 from soel.session.media import SessionMaps, SessionMedia, open_media
 from soel.settings import Profile
 from soel.tables.frame import Frame
-from soel.tables.table_schema import describe_features, describe_kind
+from soel.tables.schema import describe_features, describe_kind
 from soel.text import count
 from soel.types import ANOMALY, NORMAL, Labels
 

@@ -31,9 +31,9 @@ from soel.files import (
     take_lock,
     write_whole,
 )
+from soel.tables.batches import Stream
 from soel.tables.codes import Tally, add_tallies, tally_from_json, tally_json
-from soel.tables.location import PART_ROWS, DataPart
-from soel.tables.streams import Stream
+from soel.tables.parts import PART_ROWS, DataPart
 from soel.types import Floats
 
 MANIFEST, LOCK = "manifest.json", ".lock"

@@ -20,12 +20,12 @@ from soel.scoring.ranking import write_ranks, write_scores
 from soel.scoring.ray import Cluster, run_parts
 from soel.scoring.score import Scorer
 from soel.scoring.score_table import N_TOP, Answers, score_columns
+from soel.tables.batches import Stream
 from soel.tables.codes import Tally, add_tallies
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
-from soel.tables.location import DataPart, column_of
+from soel.tables.parts import DataPart, column_of
 from soel.tables.rows import check_length, check_suffix, write_table
-from soel.tables.streams import Stream
 from soel.types import Counted, Floats, Progress, Rows
 
 Tabulate = Callable[[Frame, Floats, Sequence[str]], Mapping[str, Sequence[Any]]]

@@ -23,15 +23,13 @@ from soel.session.folder import KEPT, MEDIA, SourceData, write_patches, write_sa
 from soel.session.pictures import on_cluster
 from soel.session.samples import is_read_in_parts
 from soel.session.store import new_store, open_store, strip_password
+from soel.tables.address import is_address
+from soel.tables.batches import DrawPart, Stream, draw_rows, join_sample, open_stream, write_sample
 from soel.tables.encoder import Encoder
-from soel.tables.formats import is_dataset_folder
 from soel.tables.frame import as_frame, find_kind
-from soel.tables.inspection import inspect_frame
-from soel.tables.location import is_address
+from soel.tables.look import inspect_frame
 from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native, read_table
 from soel.tables.read_options import ReadOptions, as_options
-from soel.tables.row_sample import DrawPart, draw_rows, join_sample, write_sample
-from soel.tables.streams import Stream, open_stream
 from soel.types import Floats, Kind, Progress, Rows
 
 
@@ -204,8 +202,6 @@ def needs_copy(data: str | Path, columns: ReadOptions) -> bool:
     if is_address(data):
         return columns.query is not None
     path = Path(data)
-    if is_dataset_folder(path):
-        return True
     known = path.is_file() and has_table_suffix(path) and not is_media(path)
     return known and (not is_native(path) or (columns.encoding is not None and path.suffix.lower() != ".parquet"))
 

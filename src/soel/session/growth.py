@@ -29,7 +29,7 @@ from soel.tables.encoder import Encoder
 from soel.tables.frame import as_frame
 from soel.tables.open import copy_as_parquet
 from soel.tables.read_options import DEFAULT
-from soel.tables.table_schema import notes_of
+from soel.tables.schema import notes_of
 from soel.text import name_some
 from soel.types import Floats, Progress, Rows
 

@@ -19,7 +19,7 @@ from soel.tables.column import Values, readable_time
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.open import Table, read_table
-from soel.tables.table_schema import Schema
+from soel.tables.schema import Schema
 from soel.types import Kind
 
 _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}

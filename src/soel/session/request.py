@@ -25,11 +25,11 @@ from soel.records import body_of, read_body
 from soel.session import SessionOptions
 from soel.session.store import strip_password
 from soel.session.worker import CREATE, JobStatus, begin, progress
-from soel.tables.inspection import look_at, look_at_start
+from soel.tables.batches import SUFFIXES as STREAMED, open_stream
+from soel.tables.look import look_at, look_at_start
 from soel.tables.open import SUFFIXES, column_names, has_table_suffix, read_table
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.streams import SUFFIXES as STREAMED, open_stream
-from soel.tables.table_schema import Schema
+from soel.tables.schema import Schema
 from soel.tables.text_files import is_packed
 
 CONFIG, SUFFIX = "config.json", ".soel"

@@ -13,11 +13,19 @@ from soel.session import SessionFolder
 from soel.session.config import POOL_ROWS
 from soel.session.folder import SourceData
 from soel.session.item_tables import read_encoder
+from soel.tables.address import is_address
+from soel.tables.batches import (
+    SUFFIXES,
+    Stream,
+    chain,
+    draw_rows,
+    has_more_rows,
+    lies_in_files,
+    open_stream,
+    write_sample,
+)
 from soel.tables.encoder import Encoder
-from soel.tables.location import is_address
-from soel.tables.row_sample import draw_rows, write_sample
-from soel.tables.streams import SUFFIXES, Stream, chain, has_more_rows, lies_in_files, open_stream
-from soel.tables.table_schema import Schema
+from soel.tables.schema import Schema
 from soel.types import Progress, Rows
 
 

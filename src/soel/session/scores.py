@@ -35,7 +35,7 @@ from soel.tables.codes import Tally
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, as_frame
 from soel.tables.rows import check_suffix
-from soel.tables.table_schema import notes_of
+from soel.tables.schema import notes_of
 from soel.types import Floats, Progress
 
 

@@ -15,7 +15,7 @@ from soel.tables.column import Column, Values
 from soel.tables.frame import Frame
 from soel.tables.kinds import kind_of
 from soel.tables.kinds.number import Number
-from soel.tables.table_schema import Schema
+from soel.tables.schema import Schema
 from soel.types import read_fields
 
 _N_SHOWN = 5

@@ -1,4 +1,4 @@
-"""Tables in files of other kinds: JSON, Excel, Feather, databases, a Hugging Face dataset on disk.
+"""Tables in files of other kinds: JSON, Excel, Feather, databases.
 
 Each reader gives an Arrow table with the cells as they are. Packages that not everybody has are named when missing.
 """
@@ -20,11 +20,11 @@ from typing import Any
 
 from soel.checks import is_missing
 from soel.errors import ConfigError, DataError
-from soel.tables.arrow import pa
+from soel.tables.arrow import decoded_bytes, pa
 from soel.tables.column import cell_text
 from soel.tables.contained import contained, rows_of
-from soel.tables.header import N_HEAD, find_head, note_on_blanks
-from soel.tables.limits import FAULTS, Budget, check_header, decoded_bytes, reading, reason, too_large
+from soel.tables.csv import N_HEAD, find_head, note_on_blanks
+from soel.tables.limits import FAULTS, Budget, check_header, reading, reason, too_large
 from soel.tables.raw_table import Layout
 from soel.tables.read_options import ReadOptions
 from soel.tables.text_files import plain_file
@@ -194,8 +194,8 @@ def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
     try:
         with engine.connect() as connection:
             connection.exec_driver_sql(READ_ONLY[engine.dialect.name])
-            tables = sqlalchemy.inspect(connection).get_table_names()
-            query = sqlalchemy.text(_query(shown, tables, options.query))
+            found = sqlalchemy.inspect(connection)
+            query = sqlalchemy.text(_query(shown, found.get_table_names(), options.query, found.get_view_names()))
             result = connection.execution_options(stream_results=True).execute(query)
             return _from_rows(list(result.keys()), result, Budget(shown, options.max_unpacked)), Layout("database")
     except DataError:
@@ -204,26 +204,6 @@ def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
         raise DataError(f"{shown} cannot be read: {reason(error)}. Check the address and <<query>>.") from error
     finally:
         engine.dispose()
-
-
-def read_dataset_folder(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
-    """A Hugging Face dataset as `save_to_disk` writes it: Arrow files in a folder; of several splits, one is chosen."""
-    if (path / "dataset_dict.json").exists():
-        splits = sorted(each.name for each in path.iterdir() if (each / "state.json").exists())
-        return read_dataset_folder(path / _choose(path.name, splits, options.sheet, "split", "<<sheet>>"), options)
-    tables, budget = [], Budget(path.name, options.max_unpacked)
-    for file in sorted(path.glob("*.arrow")):
-        with reading(file.name, "Save the dataset again"), pa.memory_map(str(file)) as source:
-            tables.append(_from_stream(source, budget))
-            tables[-1].validate(full=True)
-    if not tables:
-        raise DataError(f"{path} is a dataset without an .arrow file. Save it again with save_to_disk.")
-    return pa.concat_tables(tables), Layout("dataset")
-
-
-def is_dataset_folder(path: Path) -> bool:
-    """Whether a folder is a dataset of Hugging Face."""
-    return path.is_dir() and any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
 
 
 def _query(name: str, tables: Sequence[str], asked: str | None, views: Sequence[str] = ()) -> str:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from soel.errors import DataWarning
 from soel.tables.column import Values, as_categories, check_finite
 from soel.tables.kinds import kind_of
-from soel.tables.kinds.number import find_codes
+from soel.tables.missing import find_codes
 from soel.tables.raw_table import RawTable, as_matrix, check_shape, from_array, raw_from
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.table_schema import Schema, decide, parse_column
+from soel.tables.schema import Schema, decide, parse_column
 from soel.types import Kind
 
 LOST = (

@@ -8,10 +8,8 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from soel.errors import DataError, SchemaError
-from soel.tables.arrow import pa, pc
 
 # Arrow's errors are of these kinds; a file that claims more memory than there is counts among them.
 _PACKED = (zipfile.BadZipFile, zlib.error, EOFError)
@@ -117,31 +115,3 @@ def enough_memory(name: str) -> Iterator[None]:
             f"{name} takes more memory than there is. Give fewer rows or columns, or Parquet with more rows than the "
             "pool, which is read in parts."
         ) from error
-
-
-def decoded_bytes(data: Any) -> int:
-    """The bytes that an Arrow array or batch takes once its dictionaries are written out."""
-    if isinstance(data, pa.RecordBatch):
-        return sum(map(decoded_bytes, data.columns))
-    if isinstance(data, pa.DictionaryArray):
-        return _dictionary_bytes(data)
-    if isinstance(data, pa.StructArray):
-        return sum(map(decoded_bytes, data.flatten()))
-    if isinstance(data, pa.ListArray | pa.LargeListArray):
-        return decoded_bytes(data.flatten()) + 8 * len(data)
-    return int(data.nbytes)
-
-
-def _dictionary_bytes(data: Any) -> int:
-    values, kinds = data.dictionary, pa.types
-    if not len(values):
-        return 8 * len(data)
-    kind = values.type
-    if not (
-        kinds.is_string(kind) or kinds.is_binary(kind) or kinds.is_large_string(kind) or kinds.is_large_binary(kind)
-    ):
-        return len(data) * int(max(8, -(-values.nbytes // len(values))))
-    counts = pc.value_counts(data.indices.drop_null())
-    lengths = pc.binary_length(values).take(counts.field("values")).cast(pa.int64())
-    total = pc.sum(pc.multiply(lengths, counts.field("counts"))).as_py()
-    return 8 * len(data) + int(total or 0)

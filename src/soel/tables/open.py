@@ -13,21 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError, SchemaError, naming
-from soel.tables.arrow import pq
+from soel.tables.address import Location, is_address
+from soel.tables.arrow import flatten, give_back, pq
 from soel.tables.column import Column, as_objects
 from soel.tables.csv import csv_names, read_csv
-from soel.tables.formats import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
+from soel.tables.formats import PACKABLE, READERS, read_address
 from soel.tables.frame import Frame, frame_by, frame_from, without_extras
 from soel.tables.ids import Ids, check_ids, content_ids, find_repeats
 from soel.tables.kinds import kind_of
 from soel.tables.kinds.number import Number
 from soel.tables.limits import check_header, check_known, enough_memory
-from soel.tables.location import Location, is_address
-from soel.tables.npy import beside_names, read_npy, read_npz
-from soel.tables.parquet import flatten, open_parquet, read_parquet, with_notes
-from soel.tables.raw_table import Layout, RawTable, give_back, raw_from, raw_from_arrow
+from soel.tables.parts import beside_names, open_parquet, read_npy, read_npz, read_parquet, with_notes
+from soel.tables.raw_table import Layout, RawTable, raw_from, raw_from_arrow
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.table_schema import Schema, parse_column
+from soel.tables.schema import Schema, parse_column
 from soel.tables.text_files import PACKED, inner_suffix, is_packed
 
 _NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
@@ -105,10 +104,7 @@ def read_raw(data: str | Path, aside: Collection[str], options: ReadOptions) -> 
 def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A file of columns with names as an Arrow table, its cells as they are."""
     with enough_memory(path.name):
-        if is_dataset_folder(path):
-            table, layout = read_dataset_folder(path, options)
-        else:
-            table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
+        table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
         if layout.format != "csv":
             table = flatten(table)
             check_header(path.name, list(table.column_names))
@@ -181,8 +177,6 @@ def _leave_out(frame: Frame, repeated: NDArray[np.bool_]) -> Frame:
 
 
 def _check_file(path: Path) -> None:
-    if is_dataset_folder(path):
-        return
     if not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {what}. Give the path of a table: {', '.join(SUFFIXES)}.")
@@ -196,8 +190,5 @@ def _check_file(path: Path) -> None:
 
 
 def _fingerprint(path: Path) -> str:
-    if path.is_dir():
-        parts = [_fingerprint(file) for file in sorted(path.rglob("*.arrow"))]
-        return hashlib.sha256("".join(parts).encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

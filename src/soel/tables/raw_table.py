@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from soel.checks import is_missing, is_number
 from soel.errors import DataError, EmptyTableError, SchemaError
-from soel.tables.arrow import pa, pc
+from soel.tables.arrow import give_back, nulls_where, pa, pc
 from soel.tables.column import CellError, Values, as_objects, cell_text
 
 Type = Literal["number", "flag", "time", "clock", "duration", "text", "category"]
 TIME = "datetime64[us]"
-MUCH = 1 << 18
 EXACT = 2**53  # whole numbers up to here are exact as floats
 
 
@@ -68,7 +67,7 @@ class RawColumn:
         """Cells as text (N,): 2.0 is '2', blank and NaN are None."""
         if self.is_text:
             texts = pc.utf8_trim_whitespace(self.values)
-            texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+            texts = nulls_where(pc.equal(texts, ""), texts)
             return np.asarray(texts.to_numpy(zero_copy_only=False), object)
         if self.type in ("time", "clock"):
             texts = np.datetime_as_string(self.values, unit="s").astype(object)
@@ -153,15 +152,6 @@ def check_shape(n_rows: int, n_columns: int) -> None:
         raise EmptyTableError(f"Found 0 sample(s) {shape} while a minimum of 1 is required. Give rows.")
     if not n_columns:
         raise DataError(f"Found 0 feature(s) {shape} while a minimum of 1 is required. Give columns.")
-
-
-def give_back(n_cells: int, at: int = 0) -> None:
-    """Hand what Arrow keeps for later use back to the machine, where that is much.
-
-    n_cells: of a column. at: its number: of columns that are short, every so many are waited for.
-    """
-    if (at + 1) * n_cells // MUCH > at * n_cells // MUCH:
-        pa.default_memory_pool().release_unused()
 
 
 def from_arrow(name: str, column: Any) -> RawColumn:

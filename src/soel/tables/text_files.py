@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from soel.errors import DataError
 from soel.tables.arrow import pa
 from soel.tables.limits import FAULTS, Budget, reason
 from soel.tables.read_options import ReadOptions
 
-PACKED = (".gz", ".bz2", ".zst", ".zip")
+_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+PACKED = (*_CODECS, ".zip")
 WIDE = ("utf-16", "utf-32")
 START_BYTES = _CHUNK = 1 << 20
 _MARKS = (
@@ -70,19 +69,20 @@ def unpacking_or_plain(path: Path, limit: int) -> Iterator[Any]:
         with path.open("rb") as plain:
             yield plain
         return
-    with _refusing(path.name):
-        opened = _open_unpacked(path)
-        file = opened.__enter__()
-    try:
+    with ExitStack() as stack:
+        with _refusing(path.name):
+            if path.suffix.lower() == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(path))
+                file = stack.enter_context(archive.open(_member(path)))
+            else:
+                file = stack.enter_context(pa.input_stream(str(path), compression=_CODECS[path.suffix.lower()]))
         yield Unpacking(file, path.name, limit)
-    finally:
-        opened.__exit__(None, None, None)
 
 
 class Unpacking:
     """The bytes of a packed file; whoever reads beyond the limit is refused."""
 
-    def __init__(self, file: IO[bytes], name: str, limit: int) -> None:
+    def __init__(self, file: Any, name: str, limit: int) -> None:
         self._file, self._name, self._budget = file, name, Budget(name, limit)
 
     def read(self, size: int) -> bytes:
@@ -163,21 +163,6 @@ def _member(path: Path) -> str:
             f"{path.name} holds {len(names)} files ({shown}). Pack one table, or unpack it and give the table."
         )
     return names[0]
-
-
-@contextmanager
-def _open_unpacked(path: Path) -> Iterator[Any]:
-    if path.suffix.lower() == ".zip":
-        with zipfile.ZipFile(path) as archive, archive.open(_member(path)) as file:
-            yield file
-        return
-    openers: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zstd}
-    with openers[path.suffix.lower()](path) as file:
-        yield file
-
-
-def _open_zstd(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="zstd")
 
 
 @contextmanager

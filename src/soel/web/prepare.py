@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from soel.errors import ConfigError, SessionError, SoelError
 from soel.session.worker import JobStatus
 from soel.tables.read_options import DATE_ORDERS, DECIMALS, ReadOptions
-from soel.tables.table_schema import Schema, notes_of
+from soel.tables.schema import Schema, notes_of
 from soel.text import Texts
 from soel.web.reading import ColumnOut, describe_columns, reading_words
 

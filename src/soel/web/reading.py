@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from soel.tables.column import BOUNDS, Column, Form
-from soel.tables.table_schema import Schema, describe_kind, draw_bars, notes_of, options_for
+from soel.tables.schema import Schema, describe_kind, draw_bars, notes_of, options_for
 from soel.text import Texts
 
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}

@@ -14,7 +14,7 @@ from soel.session.growth import add_data, remove_items
 from soel.session.item_tables import read_items
 from soel.session.samples import find_row_numbers
 from soel.session.scores import score_file
-from soel.tables.row_sample import draw_rows
+from soel.tables.batches import draw_rows
 from tests.session.again import differing
 from tests.session.pools.conftest import label
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from soel.tables.arrow import pa, pc
+from soel.tables.arrow import is_all, pa, pc, tidy
 from soel.tables.codes import (
     Code,
     ColumnBaseline,
@@ -36,8 +36,8 @@ from soel.tables.kinds.kind import (
     see_numbers,
     see_words,
 )
-from soel.tables.kinds.number import Number, names_rows
-from soel.tables.kinds.number_text import are_addresses, blank_missing, tidy
+from soel.tables.kinds.number import ADDRESS, Number, names_rows
+from soel.tables.missing import blank_missing
 from soel.tables.raw_table import RawColumn
 from soel.types import Floats
 
@@ -245,7 +245,7 @@ class IPv4(ColumnKind):
 
     def sniff(self, source: ColumnSource) -> Found | None:
         """Four blocks up to 255 in every cell, unless nearly every row has a network of its own."""
-        if not source.is_words or not are_addresses(source.texts):
+        if not source.is_words or not is_all(source.texts, ADDRESS):
             return None
         networks = {text.rpartition(".")[0] for text in source.texts.drop_null().to_pylist()}
         if len(networks) > max(MAX_CATEGORIES, NEARLY_ALL * source.words.n_cells):
@@ -255,7 +255,7 @@ class IPv4(ColumnKind):
     def parse(self, column: Column, cells: RawColumn) -> Values:
         if cells.type in ("text", "category"):
             texts = blank_missing(tidy(cells.values))
-            if are_addresses(texts):
+            if is_all(texts, ADDRESS):
                 return np.asarray(texts.to_numpy(zero_copy_only=False), object)
         elif cells.is_empty:
             return np.full(len(cells), None, object)

@@ -14,10 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from soel.errors import DataError, SchemaError
-from soel.tables.arrow import pa, pc
+from soel.tables.arrow import pa, pc, tidy
 from soel.tables.codes import Code, Scaling
 from soel.tables.column import PLAIN, Column, Form, Seen, Values, as_seconds
-from soel.tables.kinds.number_text import NumberSigns, tidy
 from soel.tables.raw_table import RawColumn
 from soel.types import Floats
 
@@ -52,6 +51,26 @@ class FileHints:
     separator: str = ""
     named: bool = True
     dates: str | None = None
+
+
+@dataclass(frozen=True)
+class NumberSigns:
+    """What the text of a column allows.
+
+    signs: (decimal, thousands) that fit all cells.
+    units: what stands around the numbers.
+    seen: which of '.' and ',' stand in the cells.
+    """
+
+    signs: tuple[tuple[str, str], ...]
+    units: tuple[str, ...]
+    seen: str = ""
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal sign that the column tells of the whole file; None where it could be either."""
+        decimals = {decimal for decimal, _ in self.signs}
+        return decimals.pop() if self.seen and len(decimals) == 1 else None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Body, Query
 from soel.session.item_tables import read_encoder
 from soel.session.labels import TakenLabels
 from soel.session.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
-from soel.tables.table_schema import Schema
+from soel.tables.schema import Schema
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.faults import error_words

@@ -1,23 +1,17 @@
-"""Where data lie, on this machine or behind an fsspec address, and how files of one kind are cut into parts."""
+"""Where data lie: on this machine, or behind an fsspec address."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
-
-import numpy as np
+from typing import Any, BinaryIO
 
 from soel.errors import DataError
-from soel.tables.arrow import pa
 
-PART_ROWS = 262_144  # a part ends with the row group or block that reaches this
-BLOCK_ROWS = 32_768  # what is in memory at once
 _PASSWORD = re.compile(r"(://[^/@:]*:).*(@)|(?<=password=)[^&]*")
 _EDGE_BYTES = 1 << 20  # a Parquet footer, which holds statistics of every column, lies within the last of them
 
@@ -120,46 +114,3 @@ class LocalFiles:
     def find(self, path: str) -> list[str]:
         """All files below a folder; links to folders are followed once each."""
         return [file.as_posix() for file in Path(path).rglob("*") if file.is_file()]
-
-
-@dataclass(frozen=True)
-class DataPart:
-    """A run of rows of one file, which can be read without the others: the unit of resuming and of sharding.
-
-    number: its place in the stream. first_row: the number in the stream of its first row. start, stop: where it lies
-    in the file, in the unit of the format: row groups, bytes or rows. turn: which of the formats of a chain has it.
-    """
-
-    number: int
-    file: str
-    first_row: int
-    n_rows: int
-    start: int
-    stop: int
-    turn: int = 0
-
-
-class Format(Protocol):
-    """How files of one kind are cut into parts and read. It can be sent to another process."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of all columns, in order."""
-
-    @property
-    def parts(self) -> tuple[DataPart, ...]:
-        """All parts, in order."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was found out about the files, in words."""
-
-    def batches(self, part: DataPart) -> Iterator[Any]:
-        """The rows of a part in order, at most BLOCK_ROWS at once: Arrow tables, or arrays (n, d)."""
-
-
-def column_of(batch: Any, name: str) -> Any:
-    """One column of a batch as an Arrow array."""
-    if isinstance(batch, np.ndarray):
-        return pa.array(batch[:, int(name.removeprefix("x"))])
-    return batch.column(name).combine_chunks()

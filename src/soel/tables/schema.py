@@ -13,14 +13,24 @@ from typing import Any
 import numpy as np
 
 from soel.errors import ModelFileError
+from soel.tables.arrow import give_back, tidy
 from soel.tables.column import BOUNDS, Column, Form, Seen, Values
 from soel.tables.kinds import KIND_NAMES, KINDS, kind_of
 from soel.tables.kinds.categorical import WORDS, Category, Constant, Id, Ignored
-from soel.tables.kinds.kind import ColumnKind, ColumnSource, FileHints, Found, has_fractions, is_label_name, see_numbers
-from soel.tables.kinds.number import Number, has_leading_zeros, write_code
-from soel.tables.kinds.number_text import NumberSigns, as_floats, blank_missing, find_numbers, tells_point, tidy
+from soel.tables.kinds.kind import (
+    ColumnKind,
+    ColumnSource,
+    FileHints,
+    Found,
+    NumberSigns,
+    has_fractions,
+    is_label_name,
+    see_numbers,
+)
+from soel.tables.kinds.number import Number, as_floats, find_numbers, has_leading_zeros, tells_point
 from soel.tables.limits import check_known
-from soel.tables.raw_table import UNKNOWN, Layout, RawColumn, RawTable, give_back
+from soel.tables.missing import blank_missing, write_code
+from soel.tables.raw_table import UNKNOWN, Layout, RawColumn, RawTable
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.text import percent
 from soel.types import Floats, read_fields

@@ -18,7 +18,7 @@ from soel.tables.frame import Frame, frame_from
 from soel.tables.ids import cell_digests, find_repeats
 from soel.tables.open import read_raw
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.table_schema import Schema
+from soel.tables.schema import Schema
 from soel.tables.text_files import inner_suffix, unpacking_or_plain
 
 FEW_LABELS = 10
