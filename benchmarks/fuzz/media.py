@@ -16,7 +16,7 @@ from benchmarks.fuzz.target import Build, Target, one_file
 from soel.errors import DataError, ModelFileError
 from soel.images.onnx_extractor import OnnxExtractor
 from soel.images.source import is_media, open_source
-from soel.images.torch_resnet import load_onnx_resnet
+from soel.images.torch_resnet import TorchSession
 
 SIDE = 16
 
@@ -39,7 +39,7 @@ def read_network(path: Path) -> None:
     """Run a network on two pictures, and take it over into torch."""
     pictures = np.zeros((2, SIDE, SIDE, 3), np.uint8)
     problems = []
-    for use in (lambda: OnnxExtractor(path).features(pictures), lambda: load_onnx_resnet(path, size=SIDE)):
+    for use in (lambda: OnnxExtractor(path).features(pictures), lambda: TorchSession(path)):
         try:
             use()
         except ModelFileError as error:

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from soel.errors import DataError
 from soel.images.decode import fit_shorter_side, square
 from soel.images.source import Reading, open_source
-from soel.images.torch_resnet import prepare
 from tests.images.makers import make_clip, noise
 
 SIDE = st.integers(1, 300)
@@ -32,15 +30,6 @@ def test_what_is_kept_is_the_centre_of_the_whole_resized() -> None:
     difference = np.abs(square(picture, 30).astype(int) - whole[:, 10:40])
     assert difference.max() <= 1
     assert difference.mean() < 0.05
-
-
-@pytest.mark.parametrize("shape", [(32, 32), (28, 28), (20, 45), (90, 70)])
-def test_both_ways_give_the_same_pixels(shape: tuple[int, int]) -> None:
-    picture = noise(1, *shape)
-    ours = prepare(torch.from_numpy(picture)[None], 64)[0].permute(1, 2, 0).numpy()
-    difference = np.abs(ours - square(picture, 64))
-    assert difference.max() <= 1
-    assert difference.mean() < 0.04
 
 
 @pytest.fixture(scope="module")

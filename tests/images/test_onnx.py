@@ -21,7 +21,7 @@ from soel.images import export, onnx_extractor, torch_resnet
 from soel.images.export import export_extractor
 from soel.images.extractors import DEFAULT, open_extractor
 from soel.images.onnx_extractor import OnnxExtractor, read_graph
-from soel.images.torch_resnet import load_onnx_resnet
+from soel.images.torch_resnet import TorchSession
 from tests.images.makers import noise, residual_network
 
 
@@ -120,27 +120,12 @@ def test_wrong_files_and_settings(tmp_path: Path, network: Path) -> None:
         OnnxExtractor(network, pixels="dots")
 
 
-@pytest.mark.parametrize("normalises", [False, True])
-def test_torch_computes_what_onnxruntime_computes(tmp_path: Path, normalises: bool) -> None:
-    path = residual_network(tmp_path / "net.onnx", normalises)
-    pictures = squares(5)
-    ours = load_onnx_resnet(path, "cpu", size=16).features(pictures, batch_size=2)
-    np.testing.assert_allclose(ours, OnnxExtractor(path).features(pictures), rtol=1e-4, atol=1e-4)
-
-
-def test_torch_takes_small_grey_pictures(tmp_path: Path) -> None:
-    path = residual_network(tmp_path / "net.onnx", normalises=True)
-    grey = squares(3, 9)[..., 0]
-    net = load_onnx_resnet(path, "cpu", size=16)
-    np.testing.assert_allclose(net.features(grey), net.features(np.repeat(grey[..., None], 3, -1)), rtol=1e-5)
-
-
 def test_torch_says_what_it_does_not_know(tmp_path: Path) -> None:
     model = onnx.load(residual_network(tmp_path / "net.onnx"))
     model.graph.node[2].op_type = "Gelu"
     onnx.save(model, tmp_path / "other.onnx")
     with pytest.raises(ModelFileError, match="Gelu"):
-        load_onnx_resnet(tmp_path / "other.onnx", "cpu")
+        TorchSession(tmp_path / "other.onnx", "cpu")
 
 
 @pytest.mark.parametrize("normalises", [False, True])

@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     steps = parser.add_subparsers(dest="step", metavar="STEP", required=True)
     steps.add_parser("list", help="the extractors by name")
     export = steps.add_parser("export", help="write a network of an installed package as ONNX")
-    export.add_argument("network", metavar="NETWORK", help="efficientnet-lite2, torchvision:NAME or transformers:NAME")
+    export.add_argument("network", metavar="NETWORK", help="torchvision:NAME or transformers:NAME")
     export.add_argument("--out", metavar="FILE.onnx", type=Path, required=True)
     args = parser.parse_args(argv)
     if args.step == "list":

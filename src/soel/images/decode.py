@@ -6,9 +6,11 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -45,22 +47,18 @@ def check_header(path: Path) -> None:
 
 def load_picture(path: Path) -> Picture:
     """The picture (H, W, 3): upright, grey repeated, transparency on white, 16 bits brought to 8."""
-    return _decode(path, path.stat().st_size)
-
-
-def _decode(source: Any, size: int) -> Picture:
-    with _open(source) as image:
-        _check_size(image, size)
+    with _open(path) as image:
+        _check_size(image, path.stat().st_size)
         try:
             return np.asarray(_as_rgb(image))
         except Exception as error:  # decoders of damaged files raise errors of every kind
             raise DataError(f"it cannot be decoded: {reason(error)}") from error
 
 
-def _open(source: Any) -> Any:
+def _open(path: Path) -> Any:
     pillow = image_library()
     try:
-        return pillow.open(source, formats=FORMATS)
+        return pillow.open(path, formats=FORMATS)
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
         raise DataError(f"more than {MAX_PIXELS} pixels") from error
     except Exception as error:
@@ -142,10 +140,8 @@ def as_jpeg(picture: Picture, size: int) -> bytes:
     low, high = SIZES
     if not low <= size <= high:
         raise DataError(f"A thumbnail is {low} to {high} pixels wide, got {size}.")
-    image = image_library().fromarray(picture)
-    image.thumbnail((size, size))
     buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=QUALITY)
+    image_library().fromarray(shrink(picture, size)).save(buffer, "JPEG", quality=QUALITY)
     return buffer.getvalue()
 
 
@@ -161,8 +157,7 @@ def load_thumbnail(folder: Path, item: str, size: int, load: Callable[[], Pictur
 
 
 Scanned = Callable[[int, int], None]
-Place = tuple[str, int | None, float | None]
-_NUMBER = re.compile(r"\d+")
+Frame = tuple[str, int | None, float | None]  # clip, number and time; nothing of a picture that is no frame
 
 
 @dataclass(frozen=True)
@@ -187,79 +182,67 @@ def image_folder(
     paths = sorted((p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()), key=_natural)
     if not paths:
         raise DataError(f"{folder} holds no pictures ({', '.join(sorted(SUFFIXES))}). Give a folder that does.")
-    if frame_rate is not None:
-        paths = _thin(paths, every)
+    frames = None if frame_rate is None else _frames(paths, frame_rate, every)
+    paths = paths if frames is None else list(frames)
     names = [path.relative_to(folder).as_posix() for path in paths]
-    return _scan(folder.name, paths, names, frame_rate, every, scanned)
+    return _scan(folder.name, paths, names, scanned, frames or {})
 
 
 def image_file(path: Path, scanned: Scanned | None = None) -> ImageFiles:
     """One picture."""
-    return _scan(path.stem, [path], [path.name], None, 1, scanned)
+    return _scan(path.stem, [path], [path.name], scanned)
 
 
 def image_list(name: str, paths: Sequence[Path], scanned: Scanned | None = None) -> ImageFiles:
     """Pictures by their paths, in the order given."""
-    return _scan(name, paths, [str(path) for path in paths], None, 1, scanned)
+    return _scan(name, paths, [str(path) for path in paths], scanned)
 
 
 def _scan(
-    name: str, paths: Sequence[Path], names: Sequence[str], rate: float | None, every: int, scanned: Scanned | None
+    name: str,
+    paths: Sequence[Path],
+    names: Sequence[str],
+    scanned: Scanned | None,
+    frames: Mapping[Path, Frame] = MappingProxyType({}),
 ) -> ImageFiles:
     """Look at every header and digest every file, once."""
-    kept: list[tuple[Path, str, Place]] = []
+    kept: list[tuple[Path, str]] = []
     digests, skipped = [], []
-    for at, found in enumerate(zip(paths, names, _places(paths, rate, every), strict=True)):
+    for at, (path, shown) in enumerate(zip(paths, names, strict=True)):
         try:
-            check_name(found[1])
-            check_header(found[0])
-            digests.append(_digest(found[0]))
-            kept.append(found)
+            check_name(shown)
+            check_header(path)
+            digests.append(_digest(path))
+            kept.append((path, shown))
         except (DataError, OSError) as error:
-            skipped.append(leave_out(found[1], error))
+            skipped.append(leave_out(shown, error))
         if scanned is not None:
             scanned(at + 1, len(paths))
     items = [
-        MediaItem(item, shown, _top_folder(shown), *place)
-        for item, (_, shown, place) in zip(number_ids(digests), kept, strict=True)
+        MediaItem(item, shown, _top_folder(shown), *frames.get(path, ("", None, None)))
+        for item, (path, shown) in zip(number_ids(digests), kept, strict=True)
     ]
-    return ImageFiles(name, tuple(items), tuple(skipped), tuple(path for path, _, _ in kept))
+    return ImageFiles(name, tuple(items), tuple(skipped), tuple(path for path, _ in kept))
 
 
 def _top_folder(name: str) -> str:
     return name.split("/")[0] if "/" in name and not name.startswith("/") else ""
 
 
-def _places(paths: Sequence[Path], rate: float | None, every: int) -> list[Place]:
-    """Clip, frame and time of each path; nothing without a frame rate."""
-    if rate is None:
-        return [("", None, None)] * len(paths)
-    counts: dict[Path, int] = {}
-    places: list[Place] = []
+def _frames(paths: Sequence[Path], rate: float, every: int) -> dict[Path, Frame]:
+    """Every n-th picture of each folder."""
+    counts, frames = Counter[Path](), dict[Path, Frame]()
     for path in paths:
-        number = counts.get(path.parent, 0)
-        counts[path.parent] = number + 1
-        places.append((path.parent.name, number * every, number * every / rate))
-    return places
-
-
-def _thin(paths: Sequence[Path], every: int) -> list[Path]:
-    """Every n-th frame of each folder."""
-    counts: dict[Path, int] = {}
-    kept = []
-    for path in paths:
-        number = counts.get(path.parent, 0)
-        counts[path.parent] = number + 1
+        number = counts[path.parent]
+        counts[path.parent] += 1
         if number % every == 0:
-            kept.append(path)
-    return kept
+            frames[path] = (path.parent.name, number, number / rate)
+    return frames
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
+def _natural(path: Path) -> list[str | int]:
     """Sorts frame 9 before frame 10."""
-    parts = re.split(_NUMBER, str(path))
-    numbers = [*re.findall(_NUMBER, str(path)), "0"]
-    return [pair for part, number in zip(parts, numbers, strict=True) for pair in ((0, part), (int(number), ""))]
+    return [int(part) if at % 2 else part for at, part in enumerate(re.split(r"(\d+)", str(path)))]
 
 
 def _digest(path: Path) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import warnings
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,21 +16,19 @@ from soel.files import replacing_path
 from soel.images.extractors import DEFAULT, DEFAULT_WEIGHTS, file_digest
 
 SIZE = 224
-FAMILIES = (DEFAULT, "torchvision:NAME", "transformers:NAME")
+FAMILIES = ("torchvision:NAME", "transformers:NAME")
 LITE_SIZE = 260
 
 
 def export_extractor(which: str, out: Path) -> None:
     """Write a frozen network to an ONNX file that `--extractor` takes: pictures in, the penultimate layer out.
 
-    which: 'efficientnet-lite2', or a model of an installed package such as 'torchvision:resnet152'.
+    which: a model of an installed package, such as 'torchvision:resnet152'.
     """
     if out.suffix.lower() != ".onnx":
         raise ConfigError(f"A network is written as .onnx, got {out.name!r}.")
     family, _, name = which.partition(":")
-    if which == DEFAULT:
-        write_onnx(_with_scaling(load_module()), out, LITE_SIZE)
-    elif family == "torchvision" and name:
+    if family == "torchvision" and name:
         write_onnx(_from_torchvision(name), out, SIZE)
     elif family == "transformers" and name:
         write_onnx(_from_transformers(name), out, SIZE)
@@ -56,33 +56,16 @@ def write_onnx(module: Any, path: Path, size: int) -> None:
         )
 
 
-class _quiet:  # noqa: N801 - reads as a word in a `with` line
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
     """No log lines of the exporter about packages it would like to have."""
-
-    def __enter__(self) -> None:
-        import logging
-
-        self._logger = logging.getLogger("torch.onnx")
-        self._before = self._logger.level
-        self._logger.setLevel(logging.ERROR)
-
-    def __exit__(self, *_: object) -> None:
-        self._logger.setLevel(self._before)
-
-
-def _with_scaling(network: Any) -> Any:
-    """EfficientNet-Lite2 with its scaling inside, so that the file takes bytes as it stands."""
-    from soel.deep import Tensor, nn
-
-    class Scaled(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.network = network
-
-        def forward(self, x: Tensor) -> Tensor:
-            return self.network((x - 127) / 128)  # type: ignore[no-any-return]
-
-    return Scaled()
+    logger = logging.getLogger("torch.onnx")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _from_torchvision(name: str) -> Any:

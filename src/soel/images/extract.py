@@ -121,14 +121,10 @@ def _readable(source: PictureSource, found: Sequence[Floats], faults: dict[int, 
 
 def _batches(source: PictureSource, extractor: Extractor, rows: range) -> Iterator[Prepared]:
     """Prepared pictures of a run of rows in batches, in order."""
-    held, size = Prepared(np.empty((0, *_shape(extractor), 3), np.uint8), {}), batch_size(extractor)
+    size = batch_size(extractor)
     for part in _ahead(source, extractor, rows):
-        held = Prepared(np.concatenate([held.pictures, part.pictures]), held.faults | part.faults)
-        while len(held.pictures) >= size:
-            yield Prepared(held.pictures[:size], held.faults)
-            held = Prepared(held.pictures[size:], {})
-    if len(held.pictures):
-        yield held
+        for at in range(0, len(part.pictures), size):
+            yield Prepared(part.pictures[at : at + size], {} if at else part.faults)
 
 
 def _shape(extractor: Extractor) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,6 @@ from soel.images.patches import make_patches
 from soel.numeric import n_cores
 from soel.plugins import missing_package
 from soel.types import Floats
-
-if TYPE_CHECKING:
-    from soel.images.torch_resnet import TorchResNet
-
 
 MOST_TOGETHER = 8  # batches at once
 SIZE = 224  # where the file leaves it open
@@ -66,10 +62,10 @@ class OnnxExtractor:
         self._batch = shape[0]
         self._output = feature_output(graph)
         self.fingerprint = f"{(weights or file_digest(path))[:16]}-{self.pixels}-{self.size}-{self._output}"
-        self._on_gpu = _in_torch(path, self.size) if self.pixels == usual and has_gpu() else None
-        self._session: Any = None if self._on_gpu else _session(path, (self._output,), graph.outputs)
+        self._on_gpu = _in_torch(path) if has_gpu() else None
+        self._session: Any = self._on_gpu or _session(path, (self._output,), graph.outputs)
         self.n_together = 1 if self._on_gpu else min(n_cores(), MOST_TOGETHER)
-        self._bytes = self._session is not None and self._session.get_inputs()[0].type == "tensor(uint8)"
+        self._bytes = self._on_gpu is None and self._session.get_inputs()[0].type == "tensor(uint8)"
         self._path, self._known = path, graph.outputs
 
     @cached_property
@@ -85,8 +81,6 @@ class OnnxExtractor:
     @cached_property
     def takes_any_shape(self) -> bool:
         """Whether pictures of another shape than the file's can be run; tried once."""
-        if self._on_gpu is not None:
-            return True
         tall, wide = (self.size + more for more in OTHER_SHAPE)
         try:
             self._run(self._looking, [self._output], self.prepare(np.zeros((1, tall, wide, 3), np.uint8)))
@@ -97,21 +91,16 @@ class OnnxExtractor:
     @cached_property
     def _looking(self) -> Any:
         """The network with its middle layers as outputs, for pictures of any shape where it can."""
-        return _session(self._path, (self._output, *self.middle), self._known, self._name)
+        return self._on_gpu or _session(self._path, (self._output, *self.middle), self._known, self._name)
 
     def features(self, pictures: Pictures) -> Floats:
         """Features (B, d); what has more axes is averaged over the picture."""
-        if self._on_gpu is not None:
-            return self._vectors(self._on_gpu.features(pictures))
         (found,) = self._run(self._session, [self._output], self.prepare(pictures))
         return self._vectors(found)
 
     def look(self, pictures: Pictures) -> tuple[Floats, NDArray[np.float16]]:
         """Features (B, d) and patches (B, down, across, D), from one pass."""
-        if self._on_gpu is not None:
-            found, *layers = self._on_gpu.look(pictures, self.middle)
-        else:
-            found, *layers = self._run(self._looking, [self._output, *self.middle], self.prepare(pictures))
+        found, *layers = self._run(self._looking, [self._output, *self.middle], self.prepare(pictures))
         return self._vectors(found), make_patches(layers)
 
     def prepare(self, pictures: Pictures) -> Any:
@@ -147,12 +136,12 @@ class OnnxExtractor:
         return found
 
 
-def _in_torch(path: Path, size: int) -> TorchResNet | None:
+def _in_torch(path: Path) -> Any:
     """The network in torch; None where torch does not know what it is made of."""
-    from soel.images.torch_resnet import load_onnx_resnet
+    from soel.images.torch_resnet import TorchSession
 
     try:
-        return load_onnx_resnet(path, size=size)
+        return TorchSession(path)
     except ModelFileError:
         return None
 

@@ -1,8 +1,9 @@
-"""A residual network from an ONNX file in torch: the fast way for many pictures on a GPU."""
+"""A residual network from an ONNX file in torch, for a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.deep import F, Tensor, nn, torch
-from soel.errors import DataError, ModelFileError
-from soel.images.decode import IMAGENET_DEVIATION, IMAGENET_MEAN, fit_shorter_side
-from soel.images.onnx_extractor import Node, feature_output, normalises, read_graph
+from soel.errors import ModelFileError
+from soel.images.onnx_extractor import Node, read_graph
 from soel.types import Floats
 
 Inputs = Sequence[Any]
 Attributes = Mapping[str, Any]
-Images = NDArray[np.uint8]
 
 
 class OnnxModule(nn.Module):
@@ -27,8 +26,7 @@ class OnnxModule(nn.Module):
         super().__init__()
         graph = read_graph(path)
         _check_operations(path, graph.nodes)
-        self.input, self.output = next(iter(graph.inputs)), feature_output(graph)
-        self.normalises = normalises(graph)
+        self.input = next(iter(graph.inputs))
         constants: dict[str, Any] = {name: torch.from_numpy(a.copy()) for name, a in graph.constants.items()}
         self.nodes = _fold_constants(graph.nodes, constants)
         used = {name for node in self.nodes for name in node.inputs}
@@ -38,20 +36,17 @@ class OnnxModule(nn.Module):
             self.register_buffer(self._slots[name], constants[name])
         self._plain = {name: value.tolist() for name, value in constants.items() if not value.is_floating_point()}
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Images (B, 3, H, W) as the graph wants them -> the features."""
-        return self.look(x, ())[0]
-
-    def look(self, x: Tensor, middle: Sequence[str]) -> list[Tensor]:
-        """The features, and these middle layers on the way to them."""
+    def forward(self, x: Tensor, outputs: Sequence[str]) -> list[Tensor]:
+        """Images (B, 3, H, W) as the graph wants them -> these layers."""
         values: dict[str, Any] = {name: getattr(self, slot) for name, slot in self._slots.items()} | self._plain
-        values[self.input] = x
+        values[self.input], missing = x, set(outputs)
         for node in self.nodes:
             given = [values[name] if name else None for name in node.inputs]
             values[node.outputs[0]] = _OPERATIONS[node.op](given, node.attributes)
-            if node.outputs[0] == self.output:
+            missing.discard(node.outputs[0])
+            if not missing:
                 break
-        return [values[name] for name in (self.output, *middle)]
+        return [values[name] for name in outputs]
 
 
 def _check_operations(path: Path, nodes: Sequence[Node]) -> None:
@@ -156,85 +151,29 @@ _OPERATIONS: dict[str, Callable[[Inputs, Attributes], Any]] = {
 }
 
 
-class TorchResNet:
-    """A frozen network from an ONNX file. One that does not normalise by itself gets ImageNet's normalisation."""
+class TorchSession:
+    """Runs an ONNX file as a session of onnxruntime does. device: None for a GPU where there is one."""
 
-    def __init__(self, module: OnnxModule, device: torch.device, size: int = 224) -> None:
-        self.module, self.device, self.size = module, device, size
+    def __init__(self, path: Path, device: str | None = None) -> None:
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.module = OnnxModule(path).eval().to(self.device)
+        if self.device.type == "cuda":
+            self.module = self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def features(self, images: Images, batch_size: int = 512) -> Floats:
-        """Features (N, d) in float32 of the middle square of images (N, H, W) or (N, H, W, C), C of 1 or 3."""
-        return self._run(images, (), batch_size, self.size)[0]
-
-    def look(self, images: Images, middle: Sequence[str], batch_size: int = 64) -> list[Floats]:
-        """The features and these middle layers, (N, C, H, W) each, of images as they are."""
-        return self._run(images, middle, batch_size, None)
-
-    def _run(self, images: Images, middle: Sequence[str], batch_size: int, size: int | None) -> list[Floats]:
-        images = _check(images)
-        parts: list[list[Tensor]] = []
+    def run(self, outputs: Sequence[str], inputs: Mapping[str, NDArray[np.float32]]) -> list[Floats]:
+        """These layers of the one input, images (B, 3, H, W)."""
+        (values,) = inputs.values()
         with torch.inference_mode(), _exact():
-            for start in range(0, len(images), batch_size):
-                block = torch.from_numpy(
-                    images[start : start + batch_size].copy()
-                )  # a mapped file cannot be written to
-                prepared = self._scale(prepare(block.to(self.device), size))
-                parts.append(self.module.look(prepared, middle))
-            return [torch.cat(layer).cpu().numpy() for layer in zip(*parts, strict=True)]
-
-    def _scale(self, x: Tensor) -> Tensor:
-        if self.module.normalises:
-            return x
-        centre, width = (torch.from_numpy(v).to(x.device).view(1, 3, 1, 1) for v in (IMAGENET_MEAN, IMAGENET_DEVIATION))
-        return (x - centre) / width
+            found = self.module(torch.from_numpy(values).to(self.device), outputs)
+            return [layer.cpu().numpy() for layer in found]
 
 
-def load_onnx_resnet(path: str | Path, device: str | None = None, size: int = 224) -> TorchResNet:
-    """Load the network; device: 'cuda', 'cpu', or None for a GPU where there is one."""
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    module = OnnxModule(Path(path)).eval().to(chosen)
-    if chosen.type == "cuda":
-        module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return TorchResNet(module, chosen, size)
-
-
-def prepare(images: Tensor, size: int | None) -> Tensor:
-    """Bytes (B, H, W, C) -> (B, 3, size, size) from 0 to 255: shorter side to `size`, centre crop; None: as they are.
-
-    Columns first, then rows, each rounded to whole numbers as the image library does it, so that both ways
-    give the same features.
-    """
-    x = images.permute(0, 3, 1, 2).float()
-    if size is None:
-        return x.expand(-1, 3, -1, -1)
-    height, width = x.shape[2:]
-    target = fit_shorter_side(height, width, size)
-    for shape in ((height, target[1]), target):
-        if shape != x.shape[2:]:
-            shrinks = shape[0] < x.shape[2] or shape[1] < x.shape[3]
-            x = F.interpolate(x, shape, mode="bilinear", align_corners=False, antialias=shrinks)
-            x = (x + 0.5).floor().clamp(0, 255)
-    top, left = (target[0] - size) // 2, (target[1] - size) // 2
-    return x[:, :, top : top + size, left : left + size].expand(-1, 3, -1, -1)
-
-
-class _exact:  # noqa: N801 - reads as a word in a `with` line
+@contextmanager
+def _exact() -> Iterator[None]:
     """Full float32 products while inside: features must not depend on a machine's shortcuts."""
-
-    def __enter__(self) -> None:
-        self._before = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
-        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
-
-    def __exit__(self, *_: object) -> None:
-        torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = self._before
-
-
-def _check(images: Images) -> Images:
-    images = np.asarray(images)
-    if images.ndim == 3:
-        images = images[..., None]
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] not in (1, 3):
-        raise DataError(
-            f"Images must be bytes of shape (N, H, W) or (N, H, W, 1 or 3), got {images.dtype} {images.shape}."
-        )
-    return images
+    before = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
