@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 from scipy.stats import gumbel_r, kstest
 
-from soel.numeric import MOST, gumbel, noise, random_bits, uniform
+from soel.numeric import BITS, gumbel, noise, random_bits, uniform
 
 
 def test_it_is_what_it_was_in_every_release() -> None:
@@ -26,9 +26,10 @@ def test_it_is_gumbel_s_and_rows_and_draws_are_independent() -> None:
 
 
 def test_uniform_numbers_never_reach_their_ends() -> None:
+    most = np.uint64(2**BITS - 1)
     assert 0 < float(uniform(np.uint64(0))) < 2**-52
-    assert 1 - 2**-52 < float(uniform(MOST)) < 1
-    assert np.isfinite(noise(np.array([0, MOST], np.uint64))).all()
+    assert 1 - 2**-52 < float(uniform(most)) < 1
+    assert np.isfinite(noise(np.array([0, most], np.uint64))).all()
 
 
 def plain(x: int) -> int:

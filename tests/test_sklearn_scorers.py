@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import get_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 
 from soel import SOEL
 from tests.conftest import Sample
@@ -76,6 +76,17 @@ def test_calibration_curves_rise(toy: Sample, anomaly: int, normal: int) -> None
     true, told = calibration_curve(y == 1, second, n_bins=3)
     assert (np.diff(true) >= 0).all()
     assert (np.diff(told) > 0).all()
+
+
+@pytest.mark.filterwarnings("ignore:Every row is labelled")  # scikit-learn hands on codes of 0 and 1
+@CODES
+def test_cross_val_predict_gives_the_probabilities_of_the_classes_in_order(
+    toy: Sample, anomaly: int, normal: int
+) -> None:
+    y = coded(toy, anomaly, normal)
+    told = cross_val_predict(SOEL(random_state=0), toy.x, y, cv=FOLDS, method="predict_proba")
+    assert roc_auc_score(toy.is_anomaly, told[:, sorted([anomaly, normal]).index(anomaly)]) > 0.9
+    np.testing.assert_allclose(told.sum(axis=1), 1)
 
 
 def test_a_minority_of_ones_beside_minus_one_is_a_pool_with_few_answers(toy: Sample) -> None:

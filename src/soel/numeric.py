@@ -294,7 +294,6 @@ def mahalanobis(x: Floats, centre: Floats, whitening: Floats) -> Floats:
 Bits = NDArray[np.uint64]
 BITS = 52  # random bits behind a value of the noise
 UNIT = 2.0**-BITS
-MOST = np.uint64(2**BITS - 1)
 STEP = np.uint64(0x9E3779B97F4A7C15)  # of splitmix64, from one number to the next
 MIXING = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
 LAST_SHIFT = np.uint64(31)
@@ -326,12 +325,18 @@ def _key(seed: int, draw: int) -> np.uint64:
 
 def uniform(bits: Bits | np.uint64) -> Floats:
     """The bits as numbers between 0 and 1."""
-    return np.asarray((bits.astype(np.float64) + 0.5) * UNIT)  # in (0, 1), never rounded to 0 or 1
+    values = np.asarray(bits.astype(np.float64))
+    values += 0.5
+    values *= UNIT  # in (0, 1), never rounded to 0 or 1
+    return values
 
 
 def noise(bits: Bits) -> Floats:
     """The bits as Gumbel noise."""
-    return np.asarray(-np.log(-np.log(uniform(bits))))
+    values = uniform(bits)
+    for _ in range(2):  # -log(-log(u)), in place: it is drawn for every row of a pool, again and again
+        np.negative(np.log(values, out=values), out=values)
+    return values
 
 
 def _mix(x: Bits) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -13,10 +12,9 @@ from scipy.special import logsumexp
 from soel.ask.space import Space
 from soel.ask.strategy import Need, Strategy, alarm_margin, certain, scale_to_unit
 from soel.errors import ConfigError
-from soel.numeric import MOST, UNIT, noise, random_bits, uniform as as_uniform
+from soel.numeric import gumbel
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels, PoolView, Selection
 
-SLACK = 1e-3  # far above what rounding does to a speed in float32, but for weights too small to ever win
 ENOUGH = 0.25  # share of anomalies among the labels, above which normal rows are worth more
 LATER = 0.1  # of the tilt, for the rows of a selection after its first
 SMALLEST = 1e-30  # a distance of which float32 can take the logarithm
@@ -45,20 +43,12 @@ class Diverse(Strategy):
             if not len(view.labelled) and not rows:
                 row, chance = self._first(view, space, unit, seed)
             else:
-                drawn = self._draw(space, closest, rows[-1:], unit, seed, draw)
-                row, chance = drawn.row, drawn.odds
+                space.shrink(closest, rows[-1:])
+                row, chance = draw_row(self._logits(closest, unit), seed, draw)
             rows.append(row)
             odds.append(chance)
             closest[row] = -np.inf
         return Selection(np.array(rows, np.int64), np.array(odds))
-
-    def _draw(self, space: Space, closest: Floats, newest: list[int], unit: float, seed: int, draw: int) -> Drawn:
-        """A draw, once distances (N,) have shrunk to those to the newest rows."""
-        placed = [space.measure_row(row) for row in newest]
-        drawn = space.each_shrunk(
-            closest, placed, lambda block: draw_among(self._logits(closest[block], unit), seed, draw, block.start)
-        )
-        return join_draws(drawn)
 
     def _logits(self, closest: Floats, unit: float) -> Floats:
         """In float32: the ranges of h and of the temperature leave its digits to spare."""
@@ -67,7 +57,7 @@ class Diverse(Strategy):
     def _first(self, view: PoolView, space: Space, unit: float, seed: int) -> tuple[int, float]:
         if self.first == "central":
             return _most_central(space, unit), 1.0
-        return draw_any(len(space), seed), 1 / len(space)
+        return draw_row(np.zeros(len(space), np.float32), seed, 0)
 
 
 class GradientDiverse(Diverse):
@@ -117,7 +107,7 @@ class KCenter(Strategy):
             if not len(view.labelled) and not rows:
                 row = self._first(space, rng)
             else:
-                space.shrink(closest, [space.measure_row(row) for row in rows[-1:]])
+                space.shrink(closest, rows[-1:])
                 row = int(closest.argmax())
             rows.append(row)
             closest[row] = -np.inf
@@ -126,7 +116,7 @@ class KCenter(Strategy):
     def _first(self, space: Space, rng: np.random.Generator) -> int:
         if self.first == "central":
             return int(space.squares.argmin())  # the space is centred on the mean
-        return draw_any(len(space), int(rng.integers(2**63)))
+        return draw_row(np.zeros(len(space), np.float32), int(rng.integers(2**63)), 0)[0]
 
 
 class PositiveDiverse(Strategy):
@@ -213,58 +203,13 @@ def neighbour_radius(space: Space, n_neighbours: int) -> Floats:
     return radius
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """The winner of a draw among some rows, and what its odds need.
-
-    row: in the pool. key: its logit with its noise. top: the largest logit. mass: the sum of exp(logit - top).
-    """
-
-    row: int
-    key: float
-    logit: float
-    top: float
-    mass: float
-
-    @property
-    def odds(self) -> float:
-        """The probability the winner had among these rows."""
-        return float(np.exp(self.logit - self.top) / self.mass)
-
-
-def draw_among(logits: Floats, seed: int, draw: int, start: int = 0) -> Drawn | None:
-    """An exact draw from softmax(logits) of rows `start` on: the largest logit plus Gumbel noise; None if all are -inf.
-
-    That row is the first in a race in which each takes -log(u) / exp(logit), u its uniform number. It takes at least
-    (1 - u) / exp(logit). The row that is fastest by that bound sets the bar; only rows that can be as fast get
-    logarithms, and the draw stays exact.
-    """
-    top = float(logits.max())
-    if top == -np.inf:
-        return None
-    bits = random_bits(seed, draw, np.arange(start, start + len(logits), dtype=np.uint64))
-    weights = np.exp(logits - logits.dtype.type(top))
-    speeds = weights / (np.subtract(MOST, bits).astype(weights.dtype) + weights.dtype.type(0.5))
-    pace = int(speeds.argmax())
-    bar = float(weights[pace] / (-np.log(as_uniform(bits[pace])) / UNIT))
-    able = np.flatnonzero(speeds >= bar * (1 - SLACK))
-    keys = logits[able] + noise(bits[able])
-    winner = int(keys.argmax())
-    row = int(able[winner])
-    return Drawn(start + row, float(keys[winner]), float(logits[row]), top, float(weights.sum(dtype=np.float64)))
-
-
-def draw_any(n_rows: int, seed: int) -> int:
-    """The first draw where nothing is known: each of `n_rows` is as likely."""
-    return join_draws([draw_among(np.zeros(n_rows, np.float32), seed, 0)]).row
-
-
-def join_draws(parts: Iterable[Drawn | None]) -> Drawn:
-    """The draw among all rows, from the draws among parts of them in order; one of them must have a row."""
-    able = [part for part in parts if part is not None]
-    winner, top = max(able, key=lambda part: part.key), max(part.top for part in able)  # the first of equal ones
-    mass = float(sum(part.mass * np.exp(part.top - top) for part in able))
-    return Drawn(winner.row, winner.key, winner.logit, top, mass)
+def draw_row(logits: Floats, seed: int, draw: int) -> tuple[int, float]:
+    """A row drawn from softmax(logits), the one with the largest logit plus Gumbel noise, and its odds."""
+    keys = gumbel(seed, draw, np.arange(len(logits)))
+    keys += logits
+    row = int(keys.argmax())
+    weights = np.exp(logits - logits.max())
+    return row, float(weights[row] / weights.sum(dtype=np.float64))
 
 
 def _most_central(space: Space, unit: float) -> int:

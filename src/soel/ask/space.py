@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 import numpy as np
 
@@ -16,9 +15,6 @@ SMALL_ROWS = 1024  # where rows are copied, these many at a time stay in the cac
 MANY_BLOCKS = 4  # fewer are not worth a second thread
 FAR = 100.0  # squared distance of the mean from 0, in units of the rows' variance
 EXACT_ROWS = 5000  # up to this many rows all pairs are looked at; beyond it, bounds and samples
-
-Result = TypeVar("Result")
-Measure = Callable[[slice], Floats]  # the distances of a block of rows to some point
 
 
 class Space:
@@ -36,8 +32,7 @@ class Space:
         self.points, self.mean = points, mean
         self.squares = np.empty(len(points), np.float32)  # of the distances to the mean
         self._threads = ThreadPoolExecutor(n_cores())  # kept: new ones for every pass take a tenth of its time
-        self._side_by_side(self._measure_squares)
-        self._everyone = np.arange(len(points))
+        self._for_each_block(self._measure_squares)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -49,41 +44,25 @@ class Space:
     def nearest(self, rows: Rows) -> Floats:
         """Distances (N,) of all rows to the nearest of these; infinite where there are none."""
         closest = np.full(len(self), np.inf, np.float32)
-        self.shrink(closest, [self.measure_row(int(row)) for row in rows])
+        self.shrink(closest, rows.tolist())
         closest[rows] = 0
         return closest
 
-    def measure_row(self, row: int) -> Measure:
-        """What measures the distances to a row; its own is 0 but for rounding."""
-        arm = self.points[row] - self.mean
-        less, offset = -2 * arm, self.squares[row] + 2 * (self.mean @ arm)
+    def shrink(self, closest: Floats, rows: Iterable[int]) -> None:
+        """Make distances (N,) to the nearest of some rows those to the nearest of these as well."""
+        arms = [(row, self.points[row] - self.mean) for row in rows]
+        terms = [(-2 * arm, self.squares[row] + 2 * (self.mean @ arm)) for row, arm in arms]
 
-        def measure(block: slice) -> Floats:
-            # einsum adds up one row after the other, on its own: no library's threads can change a rounding.
-            part = np.einsum("ij,j->i", self.points[block], less)
-            part += self.squares[block]
-            part += offset
-            return np.asarray(np.sqrt(np.maximum(part, 0, out=part), out=part))
-
-        return measure
-
-    def shrink(self, closest: Floats, measures: Sequence[Measure]) -> None:
-        """Make distances (N,) to the nearest of some points those to the nearest of these as well."""
-        self.each_shrunk(closest, measures, lambda block: None)
-
-    def each_shrunk(
-        self, closest: Floats, measures: Sequence[Measure], look: Callable[[slice], Result]
-    ) -> list[Result]:
-        """The same, with a look at each block while it is in the cache: what was seen, in the order of the rows."""
-
-        def shrink(block: slice) -> Result:
+        def shrink(block: slice) -> None:
             part = closest[block]
-            for measure in measures:
-                np.minimum(part, measure(block), out=part)
-            return look(block)
+            for less, offset in terms:
+                # einsum adds up one row after the other, on its own: no library's threads can change a rounding.
+                away = np.einsum("ij,j->i", self.points[block], less)
+                away += self.squares[block]
+                away += offset
+                np.minimum(part, np.sqrt(np.maximum(away, 0, out=away), out=away), out=part)
 
-        seen = self._side_by_side(lambda run: [shrink(block) for block in _blocks(run)])
-        return [result for part in seen for result in part]
+        self._for_each_block(shrink)
 
     def pairs(self) -> Iterator[tuple[slice, Floats]]:
         """Distances between blocks of rows and a sample of at most EXACT_ROWS of them: (block, (b, m))."""
@@ -108,35 +87,23 @@ class Space:
         """The smallest distance between two different rows of the (sampled) pool."""
         sample, best = self._sample(), np.inf
         for block, part in self.pairs():
-            rows = self._everyone[block]
-            part[rows[:, None] == sample[None]] = np.inf
+            part[np.arange(len(self))[block, None] == sample] = np.inf
             best = min(best, float(part.min()))
         return best
 
     def _sample(self) -> Rows:
-        return self._everyone[:: sample_step(len(self))]
+        return np.arange(0, len(self), sample_step(len(self)))
 
-    def _measure_squares(self, run: slice) -> None:
+    def _measure_squares(self, block: slice) -> None:
         moved = np.empty((SMALL_ROWS, self.points.shape[1]), np.float32)
-        for start in range(run.start, run.stop, SMALL_ROWS):
-            part = slice(start, min(start + SMALL_ROWS, run.stop))
+        for start in range(block.start, block.stop, SMALL_ROWS):
+            part = slice(start, min(start + SMALL_ROWS, block.stop))
             at = np.subtract(self.points[part], self.mean, out=moved[: part.stop - start])
             np.einsum("ij,ij->i", at, at, out=self.squares[part])
 
-    def _side_by_side(self, work: Callable[[slice], Result]) -> list[Result]:
-        runs = self._runs()
-        return list(self._threads.map(work, runs)) if len(runs) > 1 else [work(run) for run in runs]
-
-    def _runs(self) -> list[slice]:
-        """The rows in runs of whole blocks, one for each core where there are enough of them."""
-        n_blocks = -(-len(self) // BLOCK_ROWS)
-        step = -(-n_blocks // n_cores()) * BLOCK_ROWS if n_blocks >= MANY_BLOCKS else max(len(self), 1)
-        return [slice(start, min(start + step, len(self))) for start in range(0, len(self), step)]
-
-
-def _blocks(run: slice) -> Iterator[slice]:
-    for start in range(run.start, run.stop, BLOCK_ROWS):
-        yield slice(start, min(start + BLOCK_ROWS, run.stop))
+    def _for_each_block(self, work: Callable[[slice], None]) -> None:
+        blocks = [slice(start, min(start + BLOCK_ROWS, len(self))) for start in range(0, len(self), BLOCK_ROWS)]
+        list((self._threads.map if len(blocks) >= MANY_BLOCKS else map)(work, blocks))
 
 
 def sample_step(n_rows: int) -> int:
