@@ -83,7 +83,7 @@ class Blank:
     [
         (testing.check_strategy, AsksAgain, "check_rows_are_distinct_and_unlabelled"),
         (testing.check_detector, TurnedRound, "check_anomalies_score_higher"),
-        (testing.check_detector, Sorts, "check_results_repeat"),
+        (testing.check_detector, Sorts, "check_fits_repeat"),
         (testing.check_objective, Contradicts, "check_answers_are_not_contradicted"),
         (testing.check_contamination_estimator, Deaf, "check_every_round_counts"),
         (testing.check_backbone, Mixing, "check_members_never_mix"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,6 +27,19 @@ ROW_BACKBONES = [name for name in BACKBONES if name not in PICTURE_BACKBONES]
 @pytest.mark.parametrize("name", NAMES)
 def test_laws(name: str, law: Law[Any]) -> None:
     law(partial(STRATEGIES.create, name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_grows_with_the_rows(name: str) -> None:
+    peaks = []
+    for n_rows in (6000, 12000):
+        view, strategy = example_view(n_rows), STRATEGIES.create(name)
+        tracemalloc.start()
+        strategy.select(view, 5, np.random.default_rng(0))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 2.5 * peaks[0]
+    assert peaks[1] < 12000 * 12000 / 2  # never all pairs
 
 
 @pytest.mark.parametrize("name", NAMES)

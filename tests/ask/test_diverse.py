@@ -44,7 +44,7 @@ def test_odds_are_those_of_the_softmax_and_rows_without_any_are_not_drawn() -> N
     chances = np.exp(logits.astype(np.float64)) / np.exp(logits.astype(np.float64)).sum()
     for seed in range(20):
         row, odds = draw_row(logits, seed, 4)
-        assert odds == pytest.approx(chances[row], rel=1e-5) > 0
+        assert 0 < odds == pytest.approx(chances[row], rel=1e-5)
 
 
 def test_odds_over_several_blocks_are_those_of_all_distances() -> None:

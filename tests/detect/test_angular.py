@@ -117,17 +117,17 @@ def test_the_direction_points_to_where_anomalies_lie() -> None:
     linear = SelfTrainedRidge.fit(points, labels, 0.1)
     assert np.abs(linear.direction).argmax() == 0
     assert auroc(is_anomaly, points @ linear.direction) > 0.97
-    assert linear.foresight > 0.9
+    assert linear.heldout_auroc > 0.9
 
 
 def test_labels_by_chance_foretell_nothing() -> None:
     rng = np.random.default_rng(0)
-    foresight = []
+    found = []
     for _ in range(20):
         labels = np.full(400, -1, np.int8)
         labels[rng.choice(400, 20, replace=False)] = rng.permutation([1] * 6 + [0] * 14)
-        foresight.append(SelfTrainedRidge.fit(rng.normal(size=(400, 6)), labels, 0.1).foresight)
-    assert 0.3 < np.mean(foresight) < 0.6
+        found.append(SelfTrainedRidge.fit(rng.normal(size=(400, 6)), labels, 0.1).heldout_auroc)
+    assert 0.3 < np.mean(found) < 0.6
 
 
 @pytest.mark.parametrize("told", [0, 1])
@@ -137,9 +137,9 @@ def test_one_kind_of_label_gives_no_direction(told: int) -> None:
     labels[:5] = told
     linear = SelfTrainedRidge.fit(points, labels, 0.1)
     assert not linear.direction.any()
-    assert linear.foresight == 0.5
+    assert linear.heldout_auroc == 0.5
 
 
 def test_many_labels_are_withheld_in_folds() -> None:
     points, is_anomaly = along_first()
-    assert SelfTrainedRidge.fit(points, is_anomaly.astype(np.int8), 0.1).foresight > 0.95
+    assert SelfTrainedRidge.fit(points, is_anomaly.astype(np.int8), 0.1).heldout_auroc > 0.95

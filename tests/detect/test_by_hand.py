@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.detect.angular import ANOMALY_WEIGHT, SHAPE_WEIGHT, SMALLEST, SMALLEST_TO_ANOMALY, Angular
-from soel.detect.linear import LABEL_WEIGHT, RIDGE, ROUNDS, SOFTNESS, WARMTH, SelfTrainedRidge
+from soel.detect.linear import LABEL_WEIGHT, RIDGE, ROUNDS, SOFTNESS, TEMPERATURE, SelfTrainedRidge
 from soel.detect.neighbours import ANOMALY_NEIGHBOURS, TINY, Neighbours
 from soel.types import Floats
 
@@ -141,7 +141,7 @@ def slow_linear(x: Floats, labels: np.ndarray, share: float) -> Floats:
     directions = x / np.linalg.norm(x, axis=1, keepdims=True)
     chances = np.empty(N)
     for row in range(N):
-        voices = np.exp(directions[known] @ directions[row] / WARMTH)
+        voices = np.exp(directions[known] @ directions[row] / TEMPERATURE)
         chances[row] = (voices * labels[known]).sum() / voices.sum()
     n_suspects = round(share * N)
     for _ in range(ROUNDS):
@@ -163,12 +163,12 @@ def test_the_linear_part(share: float) -> None:
     )
 
 
-def test_foresight_is_the_share_of_withheld_pairs_in_the_right_order() -> None:
+def test_the_held_out_auroc_is_the_share_of_pairs_in_the_right_order() -> None:
     # As many folds as labels: each is withheld alone. Rows on a line, so that the right order is plain.
     x = np.linspace(-1, 1, N)[:, None] * np.ones(D)
     right = np.full(N, -1, np.int8)
     right[[2, 8, 14]], right[[35, 38]] = 0, 1
-    assert SelfTrainedRidge.fit(x, right, 0.1).foresight == 1
+    assert SelfTrainedRidge.fit(x, right, 0.1).heldout_auroc == 1
     mixed = right.copy()
     mixed[[2, 38]] = mixed[[38, 2]]
-    assert SelfTrainedRidge.fit(x, mixed, 0.1).foresight < 0.5
+    assert SelfTrainedRidge.fit(x, mixed, 0.1).heldout_auroc < 0.5

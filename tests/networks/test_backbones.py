@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,6 +42,27 @@ def test_laws(name: str, law: Law[Any]) -> None:
 @pytest.mark.parametrize("name", PICTURE_BACKBONES)
 def test_laws_of_pictures(name: str, law: Law[Any]) -> None:
     law(maker(name))
+
+
+@pytest.mark.parametrize("name", [*ROW_BACKBONES, *PICTURE_BACKBONES])
+def test_batches_are_normed_apart(name: str) -> None:
+    """`losses_apart` gives each batch its `losses`, and leaves the same statistics; a single row changes none."""
+    x, sizes = torch.from_numpy(np.random.default_rng(0).uniform(-1, 1, (40, 16)).astype(np.float32)), [7, 32, 1]
+    x = x.expand(2, 40, 16)
+    backbone = maker(name)(16, [np.random.default_rng(seed) for seed in range(2)])
+    backbone.eval().prepare(x)
+    twin = copy.deepcopy(backbone.train())
+    apart = [twin.losses(batch) for batch in x.split(sizes, dim=1)]
+    for together, single in zip(backbone.losses_apart(x, sizes), apart, strict=True):
+        for first, second in zip(together, single, strict=True):
+            torch.testing.assert_close(first, second, rtol=1e-3, atol=1e-4)
+            assert torch.isfinite(first).all()
+    for first, second in zip(backbone.buffers(), twin.buffers(), strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-3, atol=1e-4)
+    if backbone.is_recordable and name in ROW_BACKBONES:  # a row alone has no spread, unlike a picture's places
+        before = [value.clone() for value in backbone.buffers()]
+        backbone.losses(x[:, :1])
+        assert all(map(torch.equal, backbone.buffers(), before))
 
 
 @pytest.mark.parametrize("name", ROW_BACKBONES)

@@ -17,8 +17,8 @@ from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 AXES = 128  # of the pool's directions; the rest is noise that distances are better off without
 NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
 ANOMALY_WEIGHT = 0.7  # of the distance to the nearest labelled anomaly beside that to the pool
-MOST_LABELS = 1000  # that axes and the linear part listen to
-LINEAR_WEIGHT = 2.0  # of the linear part where it foretells every label
+MOST_LABELS = 1000  # that axes and the linear part are fitted to
+LINEAR_WEIGHT = 2.0  # of the linear part where it ranks every held-out label right
 SHAPE_WEIGHT = 0.5  # of the second part beside the first
 SMALLEST, SMALLEST_TO_ANOMALY = 1e-6, 1e-2  # of a distance between unit vectors, before its logarithm is taken
 
@@ -36,7 +36,7 @@ class Angular(Detector):
 
     The score adds two parts in units of their spread over the pool. Neighbours: the logarithm of the mean distance
     to the nearest of the pool, less 0.7 times that of the distance to the nearest labelled anomaly, plus a linear part
-    (`SelfTrainedRidge`) that counts as much as it foretells of the labels. Shape, half as much: the logarithm of
+    (`SelfTrainedRidge`) that counts by its AUROC on held-out labels. Shape, half as much: the logarithm of
     Mahalanobis' distance from the rows that the first part leaves unsuspected. Labelled anomalies are no part of the
     reference. The length of a feature vector says little; its direction much.
     """
@@ -112,8 +112,8 @@ def _neighbours(
     unit_of_distance = _spread(distances)
     direction: Floats = np.zeros(points.shape[1])
     if share is not None:
-        linear = _taught(points, rows, labels, share, rng)
-        weight = LINEAR_WEIGHT * max(2 * linear.foresight - 1, 0.0) ** 2
+        linear = _fit_ridge(points, rows, labels, share, rng)
+        weight = LINEAR_WEIGHT * max(2 * linear.heldout_auroc - 1, 0.0) ** 2
         direction = linear.direction * (weight / _spread(points @ linear.direction))
     scores = distances / unit_of_distance + points @ direction
     whole = _spread(scores)
@@ -140,7 +140,7 @@ def _spread(values: Floats) -> float:
     return float(values.std()) or 1.0
 
 
-def _taught(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> SelfTrainedRidge:
+def _fit_ridge(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> SelfTrainedRidge:
     """The linear part, from the reference rows and the labelled ones, or some of these where they are many."""
     known = _some(np.flatnonzero(labels != UNLABELLED), rng)
     shown = np.full_like(labels, UNLABELLED)

@@ -25,7 +25,7 @@ Cells = Mapping[str, Sequence[Any] | np.ndarray]
 
 @dataclass(frozen=True)
 class TableExplainer:
-    """Explains rows of one table by one model. donors: the rows of the pool that lend values, with their names."""
+    """Explains rows of one table by one model. donors: rows of the pool whose values are taken, with names."""
 
     explainer: Explainer
     encoder: Encoder

@@ -6,7 +6,6 @@ the same laws. Dropout and the like should be off: several laws compare two pass
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -17,7 +16,7 @@ from soel.networks import Model, fit, losses, warm_up
 from soel.networks.base import Backbone
 from soel.networks.objectives import Task
 from soel.settings import Schedule
-from soel.testing.laws import ABSOLUTE, RELATIVE, Kit, Use, require
+from soel.testing.laws import ABSOLUTE, RELATIVE, Kit, require, require_repeats
 from soel.types import ItemWeights, RankedWeights
 
 MakeBackbone = Callable[[int, Sequence[np.random.Generator]], Backbone]
@@ -43,24 +42,18 @@ def _require_close(first: Tensor, second: Tensor, message: str) -> None:
     require(torch.allclose(first, second, RELATIVE, ABSOLUTE), f"{message} Largest difference: {gap:.3g}.")
 
 
-def _use(make: MakeBackbone) -> list[Use]:
+BACKBONE_LAWS: Kit[MakeBackbone] = Kit()
+check_backbone = BACKBONE_LAWS.check
+
+
+@BACKBONE_LAWS.law
+def check_weights_repeat(make: MakeBackbone) -> None:
     """Weights follow the generators given; torch's global generator is neither read nor moved."""
-
-    def weigh(_: object) -> list[np.ndarray]:
-        before = torch.random.get_rng_state()
-        weights = [value.numpy() for value in _prepare(make).state_dict().values()]
-        require(torch.equal(before, torch.random.get_rng_state()), "Torch's global generator was used.")
-        return weights
-
-    return [Use("weights", weigh, {})]
-
-
-BACKBONE_LAWS: Kit[MakeBackbone] = Kit(_use, build=lambda make: make)
-
-
-def check_backbone(make: MakeBackbone) -> None:
-    """Hold a backbone against every law."""
-    BACKBONE_LAWS.check(make)
+    before = torch.random.get_rng_state()
+    require_repeats(
+        lambda: _prepare(make), lambda backbone: [value.numpy() for value in backbone.state_dict().values()], {}
+    )
+    require(torch.equal(before, torch.random.get_rng_state()), "Torch's global generator was used.")
 
 
 @BACKBONE_LAWS.law
@@ -143,29 +136,6 @@ def check_rows_do_not_meet_after_training(make: MakeBackbone) -> None:
     for name, compute in (("losses", lambda x: torch.stack(backbone.losses(x), -1)), ("embedding", backbone.embed)):
         few, all_rows = compute(_rows()[:, :3]), compute(_rows())[:, :3]
         _require_close(few, all_rows, f"The {name} of a row depends on the rows beside it.")
-
-
-@BACKBONE_LAWS.law
-def check_batches_are_normed_apart(make: MakeBackbone) -> None:
-    """`losses_apart` gives each batch what `losses` gives it, and leaves the same statistics behind.
-
-    A batch of one row has finite losses and no spread: it changes no running statistics.
-    """
-    sizes = [7, ROWS - 8, 1]
-    backbone = _prepare(make).train()
-    twin = copy.deepcopy(backbone)
-    apart = [twin.losses(batch) for batch in _rows().split(sizes, dim=1)]
-    for together, single in zip(backbone.losses_apart(_rows(), sizes), apart, strict=True):
-        for first, second in zip(together, single, strict=True):
-            _require_close(first, second, "A batch has other losses in one pass with others than in one of its own.")
-            require(torch.isfinite(first).all(), "The loss of a single row must be finite.")
-    for (name, first), second in zip(backbone.named_buffers(), twin.buffers(), strict=True):
-        _require_close(first, second, f"{name} is another after one pass over all batches than after one each.")
-    before = {name: value.clone() for name, value in backbone.named_buffers()}
-    backbone.losses(_rows()[:, :1])
-    if backbone.is_recordable:  # without chance, and with the batch-norm of `layers`
-        changed = [name for name, value in backbone.named_buffers() if not torch.equal(value, before[name])]
-        require(not changed, f"A single row has no spread; it changed {', '.join(changed)}.")
 
 
 @BACKBONE_LAWS.law

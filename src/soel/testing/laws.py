@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,36 +21,8 @@ def require(holds: object, message: str) -> None:
         raise AssertionError(message)
 
 
-@dataclass(frozen=True)
-class Use:
-    """A part at work on an example. compute: its result. given: the arrays that it is handed, by name."""
-
-    case: str
-    compute: Callable[[Any], Any]
-    given: Mapping[str, np.ndarray]
-
-
 class Kit(list[Law[Part]]):
-    """The laws of one kind of part, in order.
-
-    uses: examples at which every part repeats itself and leaves what it is given alone. build: what is used, from the
-    part. tolerance: relative and absolute, of results that repeat.
-    """
-
-    def __init__(
-        self,
-        uses: Callable[[Part], Sequence[Use]],
-        build: Callable[[Any], Any] = lambda part: part(),
-        tolerance: tuple[float, float] = (0.0, 0.0),
-    ) -> None:
-        self._build, self._tolerance = build, tolerance
-
-        def check_results_repeat(part: Part) -> None:
-            """Equal input gives equal results, from the same part and a new one; global seeds and input stay."""
-            for use in uses(part):
-                self._check_repeats(part, use)
-
-        super().__init__([check_results_repeat])
+    """The laws of one kind of part, in order."""
 
     def law(self, law: Law[Part]) -> Law[Part]:
         """Add a law, as a decorator."""
@@ -68,19 +39,28 @@ class Kit(list[Law[Part]]):
                 broken.append(f"{law.__name__}: {type(error).__name__}: {error}")
         require(not broken, f"{len(broken)} of {len(self)} laws are broken:\n" + "\n".join(broken))
 
-    def _check_repeats(self, part: Part, use: Use) -> None:
-        built, state = self._build(part), np.random.get_state()
-        before = {name: array.copy() for name, array in use.given.items()}
-        try:
-            first = use.compute(built)
-            for seed, again in enumerate((built, self._build(part))):
-                np.random.seed(seed)
-                same = equal(first, use.compute(again), *self._tolerance)
-                require(same, f"The same input gave another result the second time ({use.case}).")
-        finally:
-            np.random.set_state(state)
-        for name, array in use.given.items():
-            require(equal(array, before[name]), f"The {name} that were given are changed ({use.case}).")
+
+def require_repeats(
+    make: Callable[[], Any],
+    compute: Callable[[Any], Any],
+    given: Mapping[str, np.ndarray],
+    tolerance: tuple[float, float] = (0.0, 0.0),
+) -> None:
+    """Require that a part gives the same again, and a new one likewise, whatever numpy's global seed.
+
+    given: the arrays that it is handed, which stay as they are. tolerance: relative and absolute.
+    """
+    part, state = make(), np.random.get_state()
+    before = {name: array.copy() for name, array in given.items()}
+    try:
+        first = compute(part)
+        for seed, again in enumerate((part, make())):
+            np.random.seed(seed)
+            require(equal(first, compute(again), *tolerance), "The same input gave another result the second time.")
+    finally:
+        np.random.set_state(state)
+    for name, array in given.items():
+        require(equal(array, before[name]), f"The {name} that were given are changed.")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from soel.assess.metrics import auroc
 from soel.detect.detector import Detector
 from soel.errors import ConfigError
 from soel.images.extractors import Extractor, Pictures
-from soel.testing.laws import ABSOLUTE, RELATIVE, Kit, Use, equal, expecting, require, require_apart
+from soel.testing.laws import ABSOLUTE, RELATIVE, Kit, equal, expecting, require, require_apart, require_repeats
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels
 
 MakeExtractor = Callable[[], Extractor]
@@ -48,22 +48,20 @@ CASES: dict[str, Labels] = {
 }
 
 
-def _use_detector(_: DetectorClass) -> list[Use]:
+DETECTOR_LAWS: Kit[DetectorClass] = Kit()
+check_detector = DETECTOR_LAWS.check
+
+
+@DETECTOR_LAWS.law
+def check_fits_repeat(detector: DetectorClass) -> None:
+    """Equal rows, labels and seeds give equal scores and points; global seeds and the rows stay."""
     x, labels = example_pool(), BOTH.copy()
 
     def compute(detector: DetectorClass) -> tuple[Floats, Floats]:
         fitted = detector.fit(x, labels, 5, 0.1)
         return fitted.score(x), fitted.space(x)
 
-    return [Use("labels of both kinds", compute, {"rows": x, "labels": labels})]
-
-
-DETECTOR_LAWS: Kit[DetectorClass] = Kit(_use_detector, build=lambda detector: detector)
-
-
-def check_detector(detector: DetectorClass) -> None:
-    """Hold a detector's class against every law."""
-    DETECTOR_LAWS.check(detector)
+    require_repeats(lambda: detector, compute, {"rows": x, "labels": labels})
 
 
 @DETECTOR_LAWS.law
@@ -159,17 +157,16 @@ def example_pictures(size: int, n_pictures: int = 4) -> Pictures:
     return np.clip(base + rng.normal(0, 20, (n_pictures, size, size, 3)), 0, 255).astype(np.uint8)
 
 
-def _use_extractor(make: MakeExtractor) -> list[Use]:
+EXTRACTOR_LAWS: Kit[MakeExtractor] = Kit()
+check_extractor = EXTRACTOR_LAWS.check
+
+
+@EXTRACTOR_LAWS.law
+def check_features_repeat(make: MakeExtractor) -> None:
+    """Equal pictures have equal features, but for rounding; the pictures stay."""
     pictures = example_pictures(make().size)
-    return [Use("4 pictures", lambda extractor: extractor.features(pictures), {"pictures": pictures})]
-
-
-EXTRACTOR_LAWS: Kit[MakeExtractor] = Kit(_use_extractor, tolerance=(RELATIVE, ABSOLUTE))
-
-
-def check_extractor(make: MakeExtractor) -> None:
-    """Hold an extractor against every law."""
-    EXTRACTOR_LAWS.check(make)
+    given = {"pictures": pictures}
+    require_repeats(make, lambda extractor: extractor.features(pictures), given, (RELATIVE, ABSOLUTE))
 
 
 @EXTRACTOR_LAWS.law
