@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from soel.images import onnx_extractor
 from soel.images.extract import extract
 from soel.images.extractors import OwnExtractor, Pictures
-from soel.images.onnx_extractor import OnnxExtractor, middle_outputs
+from soel.images.onnx_extractor import OnnxExtractor, middle_outputs, read_model
 from soel.images.patches import DEPTH, has_patches, make_patches
 from soel.images.source import open_source
 from soel.images.views import View
@@ -47,11 +47,10 @@ def fine_layers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("fine_layers")
 def test_the_last_sum_of_each_width_is_looked_at(tmp_path: Path) -> None:
     path = residual_network(tmp_path / "net.onnx")
-    (name,) = middle_outputs(path.read_bytes(), 16)
-    graph = onnx_extractor.read_graph(path)
-    assert next(node.op for node in graph.nodes if name in node.outputs) == "Add"
+    (name,) = middle_outputs(read_model(path), 16)
+    assert next(node.op_type for node in read_model(path).graph.node if name in node.output) == "Add"
     free = residual_network(tmp_path / "free.onnx", shape=("n", 3, "h", "w"))
-    assert middle_outputs(free.read_bytes(), 32) == (name,)
+    assert middle_outputs(read_model(free), 32) == (name,)
 
 
 def test_a_network_without_such_layers_has_no_patches(tmp_path: Path) -> None:

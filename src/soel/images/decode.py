@@ -26,8 +26,6 @@ MAX_PIXELS = 64_000_000
 MAX_BYTES = 512 << 20
 PIXELS_PER_BYTE = 1100  # no compression of pixels that we read packs more, but for black and white and WebP
 _DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")
-IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], np.float32) * 255
-IMAGENET_DEVIATION = np.array([0.229, 0.224, 0.225], np.float32) * 255
 SIZES = (16, 2048)
 QUALITY = 90
 
@@ -111,7 +109,7 @@ def square(picture: Picture, size: int) -> Picture:
     """
     pillow = image_library()
     height, width = picture.shape[:2]
-    tall, wide = fit_shorter_side(height, width, size)
+    tall, wide = (side * size // min(height, width) for side in (height, width))
     top, left = (tall - size) // 2, (wide - size) // 2
     if (tall, wide) == (height, width):
         return picture[top : top + size, left : left + size]
@@ -120,12 +118,6 @@ def square(picture: Picture, size: int) -> Picture:
     whole = pillow.fromarray(np.ascontiguousarray(picture))
     narrowed = np.asarray(whole.resize((size, tall), pillow.Resampling.BILINEAR, box=part))
     return narrowed[top : top + size]
-
-
-def fit_shorter_side(height: int, width: int, size: int) -> tuple[int, int]:
-    """Height and width once the shorter side is `size`."""
-    shorter = min(height, width)
-    return height * size // shorter, width * size // shorter
 
 
 def shrink(picture: Picture, size: int) -> Picture:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 
 from soel.deep import has_gpu
 from soel.errors import DataError, ModelFileError
-from soel.images.decode import IMAGENET_DEVIATION, IMAGENET_MEAN
 from soel.images.extractors import DEFAULT, Pictures, check_pixels, file_digest
 from soel.images.image_items import reason
 from soel.images.patches import make_patches
@@ -27,10 +25,10 @@ _ONE = np.ones(3, np.float32)
 _SCALES = {  # pixels p become (p - centre) / width
     "bytes": (0 * _ONE, _ONE),
     "unit": (0 * _ONE, 255 * _ONE),
-    "imagenet": (IMAGENET_MEAN, IMAGENET_DEVIATION),
+    "imagenet": (np.array([0.485, 0.456, 0.406], np.float32) * 255, np.array([0.229, 0.224, 0.225], np.float32) * 255),
     "lite": (127 * _ONE, 128 * _ONE),
 }
-Array = NDArray[Any]
+Shape = tuple[int | None, ...]
 FINEST, COARSEST = 6, 20  # pixels of the picture that a place of a middle layer stands for
 LOOPS = ("Loop", "Scan")
 MOST_PIXELS = 1_100_000  # of pictures that are run as one batch: their layers take 100 times as many bytes
@@ -51,7 +49,7 @@ class OnnxExtractor:
     ) -> None:
         if not path.is_file():
             raise ModelFileError(f"There is no model file {path}. Check the path.")
-        graph = read_graph(path)
+        graph = read_model(path).graph
         self.name = name or path.name
         usual = "bytes" if normalises(graph) else "imagenet"
         self.pixels = usual if pixels is None else check_pixels(pixels)
@@ -63,15 +61,15 @@ class OnnxExtractor:
         self._output = feature_output(graph)
         self.fingerprint = f"{(weights or file_digest(path))[:16]}-{self.pixels}-{self.size}-{self._output}"
         self._on_gpu = _in_torch(path) if has_gpu() else None
-        self._session: Any = self._on_gpu or _session(path, (self._output,), graph.outputs)
+        self._session: Any = self._on_gpu or _session(path, (self._output,))
         self.n_together = 1 if self._on_gpu else min(n_cores(), MOST_TOGETHER)
         self._bytes = self._on_gpu is None and self._session.get_inputs()[0].type == "tensor(uint8)"
-        self._path, self._known = path, graph.outputs
+        self._path = path
 
     @cached_property
     def middle(self) -> tuple[str, ...]:
         """The middle layers that patches are made of; none for a file that has no residual sums."""
-        return middle_outputs(self._path.read_bytes(), self.size) if self._channels_first else ()
+        return middle_outputs(read_model(self._path), self.size) if self._channels_first else ()
 
     @property
     def first_place(self) -> float:
@@ -91,7 +89,7 @@ class OnnxExtractor:
     @cached_property
     def _looking(self) -> Any:
         """The network with its middle layers as outputs, for pictures of any shape where it can."""
-        return self._on_gpu or _session(self._path, (self._output, *self.middle), self._known, self._name)
+        return self._on_gpu or _session(self._path, (self._output, *self.middle), self._name)
 
     def features(self, pictures: Pictures) -> Floats:
         """Features (B, d); what has more axes is averaged over the picture."""
@@ -146,11 +144,8 @@ def _in_torch(path: Path) -> Any:
         return None
 
 
-def _session(path: Path, outputs: Sequence[str], known: Sequence[str], freed: str | None = None) -> Any:
-    """The file's network in onnxruntime with these outputs. known: those that the file says it has.
-
-    freed: the input that may have pictures of any shape.
-    """
+def _session(path: Path, outputs: Sequence[str], freed: str | None = None) -> Any:
+    """The file's network in onnxruntime with these outputs. freed: the input that may have pictures of any shape."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -162,60 +157,42 @@ def _session(path: Path, outputs: Sequence[str], known: Sequence[str], freed: st
     options.intra_op_num_threads = max(1, n_cores() // MOST_TOGETHER)
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     providers = [p for p in onnxruntime.get_available_providers() if p in ("CUDAExecutionProvider",)]
-    content = str(path) if set(outputs) <= set(known) else with_outputs(path.read_bytes(), outputs, freed)
+    content = with_outputs(read_model(path), outputs, freed)
     try:
         return onnxruntime.InferenceSession(content, options, providers=[*providers, "CPUExecutionProvider"])
     except Exception as error:
         raise ModelFileError(f"{path.name} cannot be loaded by onnxruntime: {reason(error)}.") from error
 
 
-def _picture_input(path: Path, graph: Graph) -> tuple[str, tuple[int | None, ...]]:
-    for name, shape in graph.inputs.items():
+def _picture_input(path: Path, graph: Any) -> tuple[str, Shape]:
+    inputs = {value.name: _shape(value) for value in find_inputs(graph)}
+    for name, shape in inputs.items():
         if len(shape) == 4 and (shape[1] == 3 or shape[3] == 3):
             return name, shape
-    shapes = "; ".join(f"{name} {shape}" for name, shape in graph.inputs.items())
+    shapes = "; ".join(f"{name} {shape}" for name, shape in inputs.items())
     raise ModelFileError(f"{path.name} has no input for colour pictures (its inputs: {shapes}). Give another model.")
 
 
-@dataclass(frozen=True)
-class Node:
-    """One operation: names of what goes in and out, and its attributes (int, float, bytes, array or list)."""
-
-    op: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """A network. inputs: name and shape, None for a free axis."""
-
-    nodes: tuple[Node, ...]
-    constants: Mapping[str, Array]
-    inputs: Mapping[str, tuple[int | None, ...]]
-    outputs: tuple[str, ...]
-
-
-def read_graph(path: Path) -> Graph:
-    """Read an ONNX file whose weights are inside it."""
+def read_model(path: Path) -> Any:
+    """The ModelProto of an ONNX file whose weights are inside it."""
     from google.protobuf.message import DecodeError
-    from onnx import ModelProto, helper, numpy_helper
+    from onnx import ModelProto
 
     try:
         model = ModelProto.FromString(path.read_bytes())
         _refuse_unsafe(model)
-        graph = model.graph
-        constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-        inputs = {v.name: _shape(v) for v in graph.input if v.name not in constants}
-        nodes = tuple(Node(n.op_type, tuple(n.input), tuple(n.output), _attributes(n, helper)) for n in graph.node)
-        if not graph.output:
+        if not model.graph.output:
             raise ValueError("there is no output in it")
     except (DecodeError, LookupError, TypeError, ValueError, OverflowError) as error:
-        raise ModelFileError(
-            f"{path.name} cannot be read as an ONNX file ({error}). Export the model again, with its weights inside."
-        ) from error
-    return Graph(nodes, constants, inputs, tuple(value.name for value in graph.output))
+        raise unreadable(path, error) from error
+    return model
+
+
+def unreadable(path: Path, error: Exception) -> ModelFileError:
+    """What is said of a damaged file."""
+    return ModelFileError(
+        f"{path.name} cannot be read as an ONNX file ({error}). Export the model again, with its weights inside."
+    )
 
 
 def _refuse_unsafe(message: Any) -> None:
@@ -234,56 +211,53 @@ def _refuse_unsafe(message: Any) -> None:
                 _refuse_unsafe(each)
 
 
-def _shape(value: Any) -> tuple[int | None, ...]:
+def find_inputs(graph: Any) -> list[Any]:
+    """What goes in: the inputs of a GraphProto that are no weights."""
+    weights = {tensor.name for tensor in graph.initializer}
+    return [value for value in graph.input if value.name not in weights]
+
+
+def _shape(value: Any) -> Shape:
     """Sizes of the axes; None for a free one."""
     axes = value.type.tensor_type.shape.dim
     return tuple(axis.dim_value if axis.HasField("dim_value") else None for axis in axes)
 
 
-def _attributes(node: Any, helper: Any) -> dict[str, Any]:
-    from onnx import TensorProto, numpy_helper
-
-    found = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    return {k: numpy_helper.to_array(v) if isinstance(v, TensorProto) else v for k, v in found.items()}
-
-
-def normalises(graph: Graph) -> bool:
+def normalises(graph: Any) -> bool:
     """Whether a network normalises by itself: it does arithmetic on its input before the first layer."""
-    names = set(graph.inputs)
-    first = next((node.op for node in graph.nodes if names & set(node.inputs)), "")
+    names = {value.name for value in find_inputs(graph)}
+    first = next((node.op_type for node in graph.node if names & set(node.input)), "")
     return first not in ("Conv", "MatMul", "Gemm")
 
 
-def feature_output(graph: Graph) -> str:
+def feature_output(graph: Any) -> str:
     """The input of a last linear layer, or the output of a network that has none at its end."""
-    makers = {name: node for node in graph.nodes for name in node.outputs}
-    at = graph.outputs[0]
+    makers = {name: node for node in graph.node for name in node.output}
+    at = last = str(graph.output[0].name)
     while at in makers:
         node = makers[at]
-        if node.op in ("Gemm", "MatMul"):
-            return node.inputs[0]
-        if node.op not in ("Softmax", "LogSoftmax", "Add", "Identity"):
+        if node.op_type in ("Gemm", "MatMul"):
+            return str(node.input[0])
+        if node.op_type not in ("Softmax", "LogSoftmax", "Add", "Identity"):
             break
-        at = next((name for name in node.inputs if name in makers), "")
-    return graph.outputs[0]
+        at = next((name for name in node.input if name in makers), "")
+    return last
 
 
-def middle_outputs(model: bytes, size: int) -> tuple[str, ...]:
+def middle_outputs(model: Any, size: int) -> tuple[str, ...]:
     """The last residual sum of each width where a place stands for 6 to 20 pixels; empty where there are none.
 
     size: of the square pictures that go in.
     """
-    from onnx import ModelProto, shape_inference
+    from onnx import shape_inference
 
-    proto = ModelProto.FromString(model)
-    weights = {tensor.name for tensor in proto.graph.initializer}
-    for given in (value for value in proto.graph.input if value.name not in weights):
+    for given in find_inputs(model.graph):
         axes = given.type.tensor_type.shape.dim
         for axis in [axes[at] for at in range(2, len(axes)) if not axes[at].dim_value]:
             axis.dim_value = size
-    graph = shape_inference.infer_shapes(proto).graph
+    graph = shape_inference.infer_shapes(model).graph
     shapes = {value.name: _shape(value) for value in graph.value_info}
-    last: dict[tuple[int | None, ...], str] = {}
+    last: dict[Shape, str] = {}
     for node in graph.node:
         shape = shapes.get(node.output[0], ()) if node.op_type == "Add" else ()
         if len(shape) == 4 and shape[2] and shape[2] == shape[3] and FINEST <= size / shape[2] <= COARSEST:
@@ -291,17 +265,16 @@ def middle_outputs(model: bytes, size: int) -> tuple[str, ...]:
     return tuple(last.values())
 
 
-def with_outputs(model: bytes, names: Sequence[str], freed: str | None = None) -> bytes:
-    """The file with more outputs. freed: the input whose pictures may have any height and width."""
-    from onnx import ModelProto, ValueInfoProto
+def with_outputs(model: Any, names: Sequence[str], freed: str | None = None) -> bytes:
+    """The model with more outputs. freed: the input whose pictures may have any height and width."""
+    from onnx import ValueInfoProto
 
-    proto = ModelProto.FromString(model)
-    known = {value.name for value in proto.graph.output}
-    proto.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in known)
-    for value in proto.graph.input:
+    known = {value.name for value in model.graph.output}
+    model.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in known)
+    for value in model.graph.input:
         if value.name == freed:
             for axis in (2, 3):
                 value.type.tensor_type.shape.dim[axis].dim_param = f"side_{axis}"
-            del proto.graph.value_info[:]  # they say shapes for the size that was
-    content: bytes = proto.SerializeToString()
+            del model.graph.value_info[:]  # they say shapes for the size that was
+    content: bytes = model.SerializeToString()
     return content

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import NodeProto, TensorProto
+from onnx.helper import get_attribute_value
+from onnx.numpy_helper import to_array
 
 from soel.deep import F, Tensor, nn, torch
 from soel.errors import ModelFileError
-from soel.images.onnx_extractor import Node, read_graph
+from soel.images.onnx_extractor import find_inputs, read_model, unreadable
 from soel.types import Floats
 
 Inputs = Sequence[Any]
 Attributes = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation: names of what goes in and out, and its attributes (int, float, bytes, array or list)."""
+
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Attributes
 
 
 class OnnxModule(nn.Module):
@@ -24,11 +38,15 @@ class OnnxModule(nn.Module):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        graph = read_graph(path)
-        _check_operations(path, graph.nodes)
-        self.input = next(iter(graph.inputs))
-        constants: dict[str, Any] = {name: torch.from_numpy(a.copy()) for name, a in graph.constants.items()}
-        self.nodes = _fold_constants(graph.nodes, constants)
+        graph = read_model(path).graph
+        try:
+            nodes = [Node(n.op_type, tuple(n.input), tuple(n.output), _attributes(n)) for n in graph.node]
+            constants = {tensor.name: torch.from_numpy(to_array(tensor).copy()) for tensor in graph.initializer}
+            self.input = find_inputs(graph)[0].name
+            _check_operations(path, nodes)
+            self.nodes = _fold_constants(nodes, constants)
+        except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
+            raise unreadable(path, error) from error
         used = {name for node in self.nodes for name in node.inputs}
         self._slots: dict[str, str] = {}
         for number, name in enumerate(name for name in constants if name in used):
@@ -47,6 +65,11 @@ class OnnxModule(nn.Module):
             if not missing:
                 break
         return [values[name] for name in outputs]
+
+
+def _attributes(node: NodeProto) -> dict[str, Any]:
+    found = {attribute.name: get_attribute_value(attribute) for attribute in node.attribute}
+    return {name: to_array(value) if isinstance(value, TensorProto) else value for name, value in found.items()}
 
 
 def _check_operations(path: Path, nodes: Sequence[Node]) -> None:
