@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,23 +53,45 @@ def run_page(path: Path) -> None:
             code = compile("\n" * block.line + block.text, str(path), "exec")
             exec(code, names)
         elif block.not_run is None and block.language == "shell":
-            for words in commands(block.text):
-                run_command(words)
+            with serving(block.text) as port:
+                for words in commands(block.text):
+                    run_command(words, port)
+
+
+@contextmanager
+def serving(text: str) -> Iterator[str]:
+    """What `soel serve` in a block serves, on another port, while the block runs; gives the port."""
+    call = next((words for words in commands(text) if words[0] == "serve"), None)
+    if call is None:
+        yield ""
+        return
+    call[call.index("--port") + 1] = "0"
+    with subprocess.Popen([sys.executable, "-m", "soel", *call], stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            yield server.stderr.readline().strip().rpartition(":")[2]
+        finally:
+            server.terminate()
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The calls of `soel` in a shell block; other programs (pip, make) are not ours to run."""
+    """The calls of `soel` and curl in a shell block; other programs (pip, make) are not ours to run."""
     for line in text.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
         while words:
             end = words.index("&&") if "&&" in words else len(words)
-            if words[0] == "soel":
-                yield words[1:end]
+            if words[0] in ("soel", "curl"):
+                yield words[words[0] == "soel" : end]
             words = words[end + 1 :]
 
 
-def run_command(words: list[str]) -> None:
-    """One call of `soel`; before `soel tell`, the person of the story fills in the sheet."""
+def run_command(words: list[str], port: str) -> None:
+    """One call of `soel` or curl; before `soel tell`, the person of the story fills in the sheet."""
+    if words[0] == "curl":
+        words = [word.replace("localhost:8000", f"127.0.0.1:{port}") for word in map(os.path.expandvars, words)]
+        subprocess.run([*words, "--fail-with-body", "--silent", "--show-error"], check=True)
+    if words[0] in ("curl", "serve"):
+        return
     if words[0] == "tell":
         fill_in(Path(words[2]))
     code = main(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import yaml
 from starlette.testclient import TestClient
 
 from soel import SOEL
+from soel.cli.arguments import Exit
 from soel.cli.main import build_parser
 from tests.serve.conftest import make_rows
 from tests.serve.test_endpoint import score
@@ -52,8 +54,11 @@ def test_units_call_verbs_that_there_are(name: str) -> None:
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read(DEPLOY / name)
-    words = re.sub(r"\$\(.*?\)", "today", unit["Service"]["ExecStart"]).partition("soel ")[2].strip("'").split()
+    words = shlex.split(unit["Service"]["ExecStart"].partition("soel ")[2])
     assert build_parser().parse_words(words).verb == words[0]
+    if words[0] == "watch":  # its verdicts are no failures
+        assert unit["Service"]["SuccessExitStatus"].split() == [str(int(code)) for code in (Exit.ALARMS, Exit.STALE)]
+        assert shlex.join(words) in (DEPLOY / "crontab").read_text()
 
 
 def test_a_model_goes_to_mlflow_and_back_without_pickle(model_folder: Path, model: SOEL, tmp_path: Path) -> None:
