@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from soel.report.gather import _name_items
+from soel.report.facts import _name_items
 
 
 def test_items_are_called_by_their_names_and_told_apart_where_two_are_called_alike() -> None:

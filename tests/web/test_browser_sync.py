@@ -295,8 +295,8 @@ def test_of_two_searches_the_newer_one_is_shown(browser: Browser, live: Live, tm
             const real = window.fetch; let n = 0;
             window.fetch = async (...all) => { const late = n++ === 0; const reply = await real(...all);
               if (late) await new Promise((done) => setTimeout(done, 500)); return reply; };
-            const both = [read("fields", "/api/fields", { id: "P-1001", search: "flow" }),
-                          read("fields", "/api/fields", { id: "P-1001", search: "speed" })];
+            const both = [read("fields", "/api/item", { id: "P-1001", search: "flow" }),
+                          read("fields", "/api/item", { id: "P-1001", search: "speed" })];
             return (await Promise.all(both)).map((each) => each && each.fields[0].name); }"""
         )
         assert found == [None, "speed (rpm)"]

@@ -22,30 +22,30 @@ def test_before_a_training_there_is_nothing_to_check_or_to_doubt(page: Page) -> 
 
 def test_a_check_is_drawn_answered_and_judged(trained: Page) -> None:
     before = trained.get("/api/results")
-    assert before["quality"] == []
+    assert before["view"]["quality"] == []
     status = trained.post("/api/more", n=8, purpose="check")
     assert (status["stage"], status["is_check"], status["n_left"]) == ("label", True, 8)
     assert trained.work.steps[-1] == "check"
     n_fits = trained.work.steps.count("fit")
     trained.label_all()
     assert trained.work.steps.count("fit") == n_fits + 1, "a check teaches as well"
-    assert trained.get("/api/results")["quality"][0].startswith("Spot check of 8 items drawn by chance")
+    assert trained.get("/api/results")["view"]["quality"][0].startswith("Spot check of 8 items drawn by chance")
     quality = trained.view_model.session.quality()
     assert quality is not None
     assert quality.promised_alarms is not None
-    words = trained.get("/api/results")["quality"]
+    words = trained.get("/api/results")["view"]["quality"]
     assert sum(f"promise {round(quality.promised_alarms)} real alarms" in line for line in words) == 1
 
 
 def test_how_much_a_check_would_tell_is_foreseen(trained: Page) -> None:
-    words = trained.get("/api/results")["foreseen"]
+    words = trained.get("/api/results")["view"]["foreseen"]
     assert [line.split(" items")[0].rsplit(" ", 1)[1] for line in words] == ["10", "20", "40"]
     widths = [[int(number) for number in re.findall(r"(\d+) points", line)] for line in words]
     assert widths == sorted(widths, reverse=True)
 
 
 def test_what_is_not_sure_is_counted_listed_and_asked_next(trained: Page) -> None:
-    words = trained.get("/api/results")["unsure"]
+    words = trained.get("/api/results")["view"]["unsure"]
     found = trained.get("/api/items", unsure=True, size=100)
     labels = trained.view_model.session.state.labels
     assert 0 < found["total"] < N_ITEMS
@@ -64,7 +64,7 @@ def test_others_than_the_owner_cannot_ask_for_a_check(trained: Page) -> None:
 
 
 def test_a_count_of_alarms_promises_nothing(trained: Page) -> None:
-    assert trained.get("/api/results")["promise"] == "Threshold: the estimated number of anomalies."
+    assert trained.get("/api/results")["view"]["promise"] == "Threshold: the estimated number of anomalies."
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_count_of_alarms_promises_nothing(trained: Page) -> None:
 def test_a_rule_that_promises_says_so_on_the_results(make_page: MakePage, rule: str, says: str, holds: str) -> None:
     page = make_page(threshold=rule)
     page.label_all()
-    words = page.get("/api/results")["promise"]
+    words = page.get("/api/results")["view"]["promise"]
     assert says in words
     assert holds in words
     assert says in page.client.get("/results").text

@@ -42,7 +42,7 @@ def send(page: Page, content: bytes, name: str = "march.csv", piece: int = 200) 
 def test_what_was_sent_is_added_and_every_page_knows_it(make_page: MakePage, tmp_path: Path) -> None:
     page = make_page()
     page.label_all()
-    assert page.get("/api/results")["n_items"] == N_ITEMS
+    assert page.get("/api/results")["view"]["line"]["n_items"] == N_ITEMS
     assert page.get("/api/items")["total"] == N_ITEMS
     send(page, more_pumps(tmp_path))
     data = page.post("/api/data", upload=UPLOAD)
@@ -51,7 +51,7 @@ def test_what_was_sent_is_added_and_every_page_knows_it(make_page: MakePage, tmp
     assert data["changes"][1]["who"] == "expert"
     status = page.get("/api/status")
     assert (status["n_items"], status["fit_is_current"]) == (N_ITEMS + 5, False)
-    assert page.get("/api/results")["n_items"] == N_ITEMS + 5
+    assert page.get("/api/results")["view"]["line"]["n_items"] == N_ITEMS + 5
     assert page.get("/api/items")["total"] == N_ITEMS + 5
     newest = page.view_model.session.ids[-1]
     assert page.get("/api/item", id=newest)["item"] == newest
@@ -177,7 +177,7 @@ def test_items_leave_and_every_page_knows_it(make_page: MakePage) -> None:
     data = page.post("/api/removals", items=leaving)
     assert (data["n_items"], data["changes"][-1]["n_removed"]) == (N_ITEMS - 3, 3)
     assert page.work.steps[-1] == "look", "results are of what is left"
-    assert page.get("/api/results")["n_items"] == N_ITEMS - 3
+    assert page.get("/api/results")["view"]["line"]["n_items"] == N_ITEMS - 3
     assert page.client.get("/api/item", params={"id": leaving[0]}).status_code == 404
     refused = page.client.post("/api/removals", json={"items": [leaving[0]]})
     assert refused.status_code == 404

@@ -13,7 +13,7 @@ from soel.tables.frame import read_frame
 from soel.tables.open import read_table
 from soel.tables.read_options import ReadOptions
 from soel.text import ENGLISH, texts_in
-from soel.web.faults import error_words
+from soel.web.sentences import error_words
 from tests.web.conftest import Page
 from tests.web.test_data_page import UPLOAD, send
 from tests.web.test_texts import client_in

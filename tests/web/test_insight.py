@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from soel.session import SessionState
 from soel.text import ENGLISH
-from soel.web.insight import ShareEstimate, insight_words
+from soel.web.findings import insight_words
+from soel.web.schemas import ShareEstimate
 from tests.web.conftest import MakePage, Page
 
 

@@ -14,7 +14,8 @@ from PIL import Image
 from playwright.sync_api import Browser, expect
 
 from soel.images import picture_pool
-from soel.report.gather import write_report
+from soel.report.facts import gather_report
+from soel.report.page import write_report
 from soel.text import ENGLISH
 from tests.images.test_patches import PlaceExtractor
 from tests.web.accessibility import violations
@@ -126,7 +127,7 @@ def test_on_a_phone_the_report_shows_its_whole_legend_and_all_pictures(
 ) -> None:
     page.label_all()
     opened = browser.new_page(viewport={"width": 390, "height": 844})
-    opened.goto(write_report(page.view_model.session, tmp_path / "report.html").as_uri())
+    opened.goto(write_report(gather_report(page.view_model.session), tmp_path / "report.html").as_uri())
     legend = opened.locator("p.legend", has_text=ENGLISH("zoom.map_key")).bounding_box()
     assert legend is not None
     assert 0 <= legend["x"] < legend["x"] + legend["width"] <= 390

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from soel.tables.look import look_at
-from soel.tables.schema import Schema
+from soel.tables.schema import Schema, notes_of
 from soel.text import ENGLISH, texts_in
 from soel.web.prepare import ColumnQuestion, ask_about
-from soel.web.reading import reading_words
+from soel.web.sentences import reading_words
 
 COLUMNS = {
     "code": [f"{row % 7:04d}" for row in range(60)],
@@ -68,7 +68,7 @@ def test_what_is_not_known_stays_as_it_is() -> None:
 def test_what_was_left_out_of_a_file_is_asked_about(reading: Schema) -> None:
     question = ask_about(None, reading)  # type: ignore[arg-type]
     assert isinstance(question, ColumnQuestion)
-    notes = question.notes(texts_in("de"))
+    notes = [reading_words(note, texts_in("de")) for note in notes_of(question.reading)]
     assert "Vor der Tabelle weggelassen: 'Größe der Pumpen'." in notes
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.report import gather
+from soel.report.facts import gather_report
+from soel.report.page import write_report
 from soel.report.reasons import keep_reasons, read_reasons
 from soel.session import Answer
 from soel.tables.rows import write_rows
@@ -86,7 +87,7 @@ def test_alarms_are_listed_with_reasons_and_what_they_have_in_common(page: Page)
     assert all(re.search(" [↑↓≠] ", chip["text"]) for chip in first["chips"])
     for each in page.get("/api/items", alarms=True)["items"]:
         assert (each["resembles"] is None) == (each["verdict"] is not None)  # what is labelled is like itself
-    found = page.get("/api/results")["in_common"]
+    found = page.get("/api/results")["view"]["in_common"]
     assert found["words"][0].startswith("Looked at: 12 of 12 alarms")
     assert 1 <= len(found["groups"]) <= 5
     assert all("alarms, such as P-" in pattern for pattern in found["patterns"])
@@ -98,7 +99,7 @@ def test_rows_without_names_are_called_by_their_numbers(tmp_path: Path) -> None:
     page = build_page(tmp_path, tmp_path / "readings.csv", id_column=None)
     page.label_all()
     session = page.view_model.session
-    assert all(re.search(r"such as #\d+", group) for group in page.get("/api/results")["in_common"]["patterns"])
+    assert all(re.search(r"such as #\d+", group) for group in page.get("/api/results")["view"]["in_common"]["patterns"])
     listed = [each["why"] + each["details"] for each in page.get("/api/items")["items"]]
     asked = [field["words"] for item in session.ids for field in page.get("/api/reasons", id=item)["fields"]]
     assert not [words for words in listed + asked if any(item in words for item in session.ids)]
@@ -115,7 +116,7 @@ def test_a_session_without_a_model_says_nothing(page: Page, tmp_path: Path) -> N
 
 
 def test_the_report_says_why(page: Page, tmp_path: Path) -> None:
-    text = gather.write_report(page.view_model.session, tmp_path / "report.html").read_text(encoding="utf-8")
+    text = write_report(gather_report(page.view_model.session), tmp_path / "report.html").read_text(encoding="utf-8")
     assert "most like P-" in text
     assert "alarms, such as P-" in text
 

@@ -30,10 +30,10 @@ def test_results_agree_with_the_session(still: Page) -> None:
     top = still.get("/api/items")["items"]
     assert [each["item"] for each in top] == [scored.ids[row] for row in np.argsort(scored.ranks)[:20]]
     assert [each["rank"] for each in top] == list(range(1, 21))
-    assert results["share"]["value"] == still.view_model.session.state.estimate.value  # type: ignore[union-attr]
-    assert len(results["labelled"]) == results["n_labels"] == BUDGET
+    assert results["view"]["line"]["share"]["value"] == still.view_model.session.state.estimate.value  # type: ignore[union-attr]
+    assert len(results["labelled"]) == BUDGET
     assert all(still.get("/api/row", row=each["row"])["item"] == each["item"] for each in results["labelled"])
-    assert results["advice"][0].startswith("Too early")
+    assert results["view"]["advice"][0].startswith("Too early")
 
 
 def test_the_map_holds_every_item(still: Page) -> None:
@@ -60,7 +60,7 @@ def test_confirming_a_top_item_is_a_new_label(trained: Page) -> None:
     top = next(top for top in trained.get("/api/items")["items"] if top["verdict"] is None)
     trained.post("/api/answers", item=top["item"], verdict="anomaly")
     results = trained.get("/api/results")
-    assert results["n_labels"] == BUDGET + 1
+    assert len(results["labelled"]) == BUDGET + 1
     assert not results["fit_is_current"]
     assert (top["item"], "anomaly") in {(each["item"], each["verdict"]) for each in results["labelled"]}
 

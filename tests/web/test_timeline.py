@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.report.gather import write_report
+from soel.report.facts import gather_report
+from soel.report.page import write_report
 from tests.images.test_patches import PlaceExtractor
 from tests.session.fake_learner import use_fake_learner
 from tests.web.accessibility import violations
@@ -41,7 +42,7 @@ def test_a_session_knows_the_clip_and_the_second_of_each_frame(clips: Page) -> N
 
 def test_the_time_line_has_every_frame_in_time_and_its_events(clips: Page) -> None:
     scores = sorted(clips.view_model.items.title(item) for item in clips.view_model.session.ids)
-    threshold = clips.get("/api/results")["threshold"]
+    threshold = clips.get("/api/results")["view"]["threshold"]
     found = clips.get("/api/timeline", threshold=threshold)
     frames = [frame for clip in found for frame in clip["frames"]]
     assert len(frames) == len(scores)
@@ -106,7 +107,9 @@ def test_the_report_shows_events_and_pictures_with_their_maps(tmp_path: Path, mo
         (tmp_path / kind).mkdir()
         built = build_pictures(tmp_path / kind, kind)
         built.label_all()
-        text = write_report(built.view_model.session, tmp_path / f"{kind}.html").read_text(encoding="utf-8")
+        text = write_report(gather_report(built.view_model.session), tmp_path / f"{kind}.html").read_text(
+            encoding="utf-8"
+        )
         pictures = "data:image/png" if kind == "image" else "data:image/jpeg"  # frames are not looked at by places
         assert len(re.findall(f'class="picture" alt="[^"]+" src="{pictures}', text)) == 20
         assert ("Events in clips" in text) is (kind == "video")

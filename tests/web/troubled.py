@@ -53,6 +53,9 @@ QUIET = """() => window.inFlight === 0 && JSON.parse(sessionStorage.getItem('out
     && !['saving', 'trouble'].includes(document.getElementById('saved')?.dataset.state)"""
 
 
+SENDING = "(path) => JSON.parse(sessionStorage.getItem('outbox') ?? '[]').some((entry) => entry.path === path)"
+
+
 def settle(page: Page) -> None:
     """Wait until nothing is on its way and nothing waits to be sent."""
     until, quiet = time.monotonic() + PATIENCE, 0
@@ -122,7 +125,7 @@ class Story:
     def _answer(self, page: Page, rng: random.Random, item: str) -> None:
         key = rng.choice("aannus")
         page.keyboard.press(key)
-        if page.locator("#saved").get_attribute("data-state") in ("saving", "trouble"):  # the page took it
+        if page.evaluate(SENDING, "/api/answers"):  # the page took it: a key is ignored while another item is fetched
             self.said[item] = KEYS[key]
             self.log.append(f"{key} on {item}")
         if rng.random() < 0.3 and page.locator("#item-title").inner_text() == item and item in self.said:
@@ -145,7 +148,7 @@ class Story:
         settle(page)  # what is taken back is the last answer that was given, which may still be on its way
         before = self.live.page.view_model.session.state.undoable.get("expert")
         page.keyboard.press("z")
-        if page.locator("#saved").get_attribute("data-state") in ("saving", "trouble"):
+        if page.evaluate(SENDING, "/api/undo"):
             settle(page)
             after = self.live.page.view_model.session.state.undoable.get("expert")
             self.log.append(f"undo {before} to {after}")

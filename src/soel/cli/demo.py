@@ -16,8 +16,7 @@ from soel.assess.metrics import auroc, f1_score
 from soel.errors import SessionError
 from soel.files import MARK, is_marked, mark, remove_marked
 from soel.oracle import SimulatedExpert
-from soel.report import gather
-from soel.report.facts import MethodResult
+from soel.report.facts import MethodResult, gather_report
 from soel.report.page import write_report
 from soel.report.progress import progress_bar
 from soel.session import Session, SessionOptions, create
@@ -118,7 +117,7 @@ def _forest(cells: DemoTable) -> MethodResult:
 
 
 def _report(session: Session, cells: DemoTable, results: list[MethodResult], out: Path) -> Path:
-    facts = gather.gather_report(session)
+    facts = gather_report(session)
     own = "Your own table: run `soel init my-session --data FILE.csv`, then `soel ask my-session`."
     return write_report(
         replace(

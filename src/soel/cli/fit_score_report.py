@@ -130,8 +130,9 @@ def _show_top(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def run_report(args: argparse.Namespace) -> Reply:
     """Write one HTML page about the session."""
-    from soel.report import gather
+    from soel.report.facts import gather_report
+    from soel.report.page import write_report
 
     with closing(open_session(args)) as session:
-        out = gather.write_report(session, args.out or args.folder / "report.html")
+        out = write_report(gather_report(session), args.out or args.folder / "report.html")
     return Reply({"out": str(out)}, f"The report is in {out}.\nNext: soel ask {args.folder}")

@@ -57,7 +57,7 @@ def run_label(args: argparse.Namespace) -> Reply:
     from soel.session.request import Creation
 
     try:
-        from soel.web.launch import Address, Listeners, launch
+        from soel.web.launch import Address, launch
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
@@ -71,9 +71,16 @@ def run_label(args: argparse.Namespace) -> Reply:
     asks_here = may_ask(args) and _settle(creation)
     if creation.is_done and given:
         print(describe_ignored(creation.folder, list(given)), file=sys.stderr, flush=True)
-    listeners = Listeners(lambda link: _announce(link, args), TerminalProgress())
     with suppress(KeyboardInterrupt):
-        launch(creation, who, address, listeners, args.store, asks=not asks_here)
+        launch(
+            creation,
+            who,
+            address,
+            lambda link: _announce(link, args),
+            TerminalProgress(),
+            args.store,
+            asks=not asks_here,
+        )
     return _describe_end(creation.folder, creation.is_done, args.data)
 
 

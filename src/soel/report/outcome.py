@@ -10,13 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from soel.assess.conformal import Reference, UnsureBand
-from soel.errors import SessionError
+from soel.errors import DataError, SessionError
 from soel.files import write_whole
 from soel.scoring.score import Scores, rank
 from soel.session import Session, SessionState
 from soel.types import UNLABELLED, Estimate, Floats, Labels
 
 FOLDER = "outcomes"
+SAMPLE = 20_000  # rows that decide on the plane of the map
+ENTRIES = 4_000_000  # wide embeddings get fewer rows, so that the decomposition stays a matter of seconds
+FEWEST = 1_000
+BLOCK = 4_096
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,12 @@ def keep_outcome(session: Session) -> Outcome:
 
 def look_at_pool(session: Session) -> Outcome:
     """What the last fit says of the pool. Imports torch where the fit has a network."""
-    from soel.report.projection import fit_plane, project
-
     state = session.state
     if state.fit is None:
         raise SessionError("There is no fitted model to look with yet; fit first.")
     model, pool = session.load_fit(state), session.pool_in(session.folder_with(state.pools))
     scores, embeddings = session.learner.look(model, pool)
-    points = project(embeddings, fit_plane(embeddings, np.random.default_rng(session.config.seed)))
+    points = project(embeddings, np.random.default_rng(session.config.seed))
     return Outcome(
         np.asarray(scores, np.float64),
         np.asarray(model.probabilities(scores), np.float64),
@@ -76,6 +78,28 @@ def look_at_pool(session: Session) -> Outcome:
         float(model.threshold),
         model.reference,
     )
+
+
+def project(embeddings: Floats, rng: np.random.Generator) -> Floats:
+    """The map: coordinates (N, 2) of embeddings (N, D) on their first two principal axes.
+
+    A sample finds the axes where there are many; the largest entry of each is positive. Blocks are projected one at a
+    time, so a memory-mapped matrix stays on disk.
+    """
+    n_rows, width = embeddings.shape
+    size = min(n_rows, SAMPLE, max(FEWEST, ENTRIES // max(1, width)))
+    rows = slice(None) if size == n_rows else np.sort(rng.choice(n_rows, size, replace=False))
+    x = np.asarray(embeddings[rows], np.float64)
+    if not np.isfinite(x).all():
+        raise DataError("The embeddings hold values that are not finite numbers. Train again before reporting.")
+    centre = x.mean(axis=0)
+    axes = np.linalg.svd(x - centre, full_matrices=False)[2][:2]
+    axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
+    points = np.zeros((n_rows, 2))
+    for start in range(0, n_rows, BLOCK):
+        block = np.asarray(embeddings[start : start + BLOCK], np.float64)
+        points[start : start + BLOCK, : len(axes)] = (block - centre) @ axes.T
+    return points
 
 
 def has_outcome(session: Session) -> bool:

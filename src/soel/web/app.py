@@ -18,9 +18,7 @@ from soel.text import LANGUAGES
 from soel.web.auth import Auth
 from soel.web.dependencies import BaseContext, PageContext
 from soel.web.faults import add_handlers
-from soel.web.findings import Findings
-from soel.web.insight import Insight
-from soel.web.item_list import ItemList
+from soel.web.findings import Findings, Insight
 from soel.web.prepare import Preparation
 from soel.web.routes import data, items, label, pages, results, sign_in, team, watched
 from soel.web.security import SecurityMiddleware, Site
@@ -41,9 +39,7 @@ def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:
         _templates(),
         view_model,
         Findings(view_model),
-        ItemList(view_model.session.ids, view_model.items),
         Insight(view_model.session),
-        pool=view_model.session.state.pool.number,
     )
     return _assemble(app, auth, site, ROUTES)
 

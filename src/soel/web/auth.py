@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import secrets
 import stat
@@ -11,11 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Annotated, Literal, TypeVar, cast
 
 from itsdangerous import BadData, URLSafeTimedSerializer
+from pydantic import Field, TypeAdapter, ValidationError
 
 from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, SessionError
 from soel.files import hold_lock, write_whole
@@ -23,7 +23,6 @@ from soel.session import SessionState
 from soel.session.answers import settle
 
 Role = Literal["owner", "annotator"]
-ROLES = ("owner", "annotator")
 FILE, LOCK = "page.json", ".page.lock"
 PATIENCE = 10.0  # seconds to wait for another server that changes the file
 T = TypeVar("T")
@@ -39,7 +38,6 @@ class User:
 
     @property
     def is_owner(self) -> bool:
-        """Whether the session is theirs."""
         return self.role == "owner"
 
 
@@ -56,10 +54,13 @@ class SignIn:
 class AuthState:
     """What the file holds. secret: signs the cookies. keys: whom each key lets in, by the key's digest."""
 
-    secret: str
+    secret: Annotated[str, Field(min_length=32)]
     keys: dict[str, User] = field(default_factory=dict)
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     port: int = 0
+
+
+_STATE = TypeAdapter(AuthState)
 
 
 class AuthFile:
@@ -95,7 +96,7 @@ class AuthFile:
         state = deepcopy(self._in_memory or self._read())
         answer = apply(state)
         if self._in_memory is not None or self._seen is None or state != self._seen[1] or not self.path.exists():
-            write_whole(self.path, _pack(state), private=True)
+            write_whole(self.path, _STATE.dump_json(state, indent=1), private=True)
             self._in_memory = None
         return answer
 
@@ -145,34 +146,12 @@ def _check_private(path: Path, found: os.stat_result) -> None:
         )
 
 
-def _pack(state: AuthState) -> bytes:
-    keys = {digest: {"name": user.name, "role": user.role} for digest, user in state.keys.items()}
-    return json.dumps(asdict(state) | {"keys": keys}, indent=1).encode()
-
-
 def _unpack(path: Path, content: bytes) -> AuthState:
     try:
-        return _state_of(json.loads(content))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SessionError(f"{path} cannot be read ({error}). {REMEDY}") from error
-
-
-def _state_of(content: dict[str, Any]) -> AuthState:
-    secret = str(content["secret"])
-    if len(secret) < 32:
-        raise ValueError("its secret is too short")
-    keys = {str(digest): User(str(user["name"]), _role(user["role"])) for digest, user in content["keys"].items()}
-    sign_ins = {
-        str(number): SignIn(str(each["name"]), _role(each["role"]), float(each["since"]))
-        for number, each in content.get("sign_ins", {}).items()  # an older file has none
-    }
-    return AuthState(secret, keys, sign_ins, int(content["port"]))
-
-
-def _role(word: str) -> Role:
-    if word not in ROLES:
-        raise ValueError(f"there is no role {word!r}")
-    return word  # type: ignore[return-value]
+        return _STATE.validate_json(content)
+    except ValidationError as error:
+        what = error.errors()[0]["msg"]
+        raise SessionError(f"{path} cannot be read ({what}). {REMEDY}") from error
 
 
 DAY = 24 * 3600

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 from urllib.parse import quote, unquote
 
@@ -12,9 +12,7 @@ from starlette.templating import Jinja2Templates
 from soel.errors import SoelError
 from soel.text import Texts
 from soel.web.auth import Auth, User
-from soel.web.findings import Findings
-from soel.web.insight import Insight
-from soel.web.item_list import ItemList
+from soel.web.findings import Findings, Insight
 from soel.web.schemas import ErrorOut
 from soel.web.security import RateLimit, Site
 from soel.web.sentences import texts_for
@@ -59,9 +57,7 @@ class PageContext(BaseContext):
 
     view_model: ViewModel
     findings: Findings
-    items: ItemList
     insight: Insight
-    pool: int = field(default=1, kw_only=True)
 
 
 def base_context(request: Request) -> BaseContext:
@@ -70,14 +66,8 @@ def base_context(request: Request) -> BaseContext:
 
 
 def context(request: Request) -> PageContext:
-    """What the app of a session is made of; what is kept of the items is made anew when their pool has changed."""
-    held = cast(PageContext, request.app.state.context)
-    session = held.view_model.session
-    number = session.state.pool.number
-    if held.pool != number:
-        items = ItemList(session.ids, held.view_model.items)
-        held = request.app.state.context = replace(held, items=items, insight=Insight(session), pool=number)
-    return held
+    """What the app of a session is made of."""
+    return cast(PageContext, request.app.state.context)
 
 
 def view_model(request: Request) -> ViewModel:

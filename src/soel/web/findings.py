@@ -1,10 +1,11 @@
-"""What the results page shows: read from the kept outcome of the last fit, without torch."""
+"""What was found: the kept outcome of the last fit, without torch; while people label, how the estimate moves."""
 
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,19 +13,20 @@ import numpy as np
 from starlette.responses import Response
 
 from soel.assess.threshold import NEVER, parse_threshold
-from soel.errors import SessionError
-from soel.report.gather import lead
+from soel.errors import SessionError, SoelError
+from soel.report.facts import lead
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.report.quality_words import foreseen_words, quality_words, unsure_words
 from soel.report.reasons import read_reasons
-from soel.report.view import Alarms, FactLine, Histogram, InCommon
+from soel.report.view import Alarms, Histogram, InCommon
 from soel.scoring.score_table import ScoreTable, labels_by_item
-from soel.session import SessionState
+from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.session.scores import name_items
 from soel.text import Texts
-from soel.types import Floats
+from soel.types import Estimate, Floats
 from soel.web.auth import User
+from soel.web.schemas import ResultsView, ShareEstimate
 from soel.web.sentences import advice_words
 from soel.web.view_model import ViewModel
 
@@ -35,26 +37,6 @@ TYPES = {
     "parquet": "application/vnd.apache.parquet",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-
-
-@dataclass(frozen=True)
-class ResultsView:
-    """What the last fit says of the pool, for one reader. state: as far as they may know it.
-
-    promise: what the threshold's rule promises. quality: what the newest spot check proves. foreseen: how much a check
-    would tell. unsure: how many items are not sure. advice: whether more labels are worth it. All are sentences.
-    """
-
-    state: SessionState
-    threshold: float
-    line: FactLine
-    histogram: Histogram
-    in_common: InCommon
-    promise: str
-    quality: list[str]
-    foreseen: list[str]
-    unsure: str
-    advice: list[str]
 
 
 class Findings:
@@ -89,10 +71,10 @@ class Findings:
         outcome, seen, estimate = self.outcome(state), self._view_model.view_for(user, state), state.estimate
         assert estimate is not None  # every fit stores its estimate first
         labels, cut, quality = label_vector(seen, session.ids), outcome.threshold, session.quality()
+        line = lead(session, outcome, labels)
         return ResultsView(
-            seen,
             cut,
-            lead(session, outcome, labels),
+            replace(line, share=replace(line.share, diagnostics={})),  # these may be no numbers, and are for the report
             Histogram.of(outcome.scores, labels, cut),
             InCommon.of(self.alarms(user, t)),
             t.say(parse_threshold(session.config.threshold).promise(can_alarm=cut < NEVER)),
@@ -137,3 +119,81 @@ def write_to_bytes(suffix: str, write: Callable[[Path], object]) -> bytes:
         path = Path(folder) / f"file{suffix}"
         write(path)
         return path.read_bytes()
+
+
+FEWEST = 8  # labels before anything is said about stopping
+QUARTER = 4  # the newest part of the labels, one in so many, whose effect is looked at
+MOST_POINTS = 100
+
+
+class Insight:
+    """Estimates the share of anomalies after each answer, from the stored rounds, without a model.
+
+    The estimates of this server's lifetime are kept, so that the page can show how they move.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._lock = session, threading.Lock()
+        self._pool, self._digest = 0, ""
+        self._points: list[ShareEstimate] = []
+
+    def points(self, state: SessionState) -> tuple[ShareEstimate, ...]:
+        """The estimates so far, oldest first; none where the owner gave the share."""
+        if self.given is not None:
+            return ()
+        with self._lock:
+            if state.pool.number != self._pool:
+                self._pool, self._digest, self._points = state.pool.number, "", []
+            if state.labels and state.labels_digest != self._digest:
+                estimate = self._estimate(state)
+                self._digest = state.labels_digest
+                if estimate is not None:
+                    point = ShareEstimate(len(state.labels), estimate.value, estimate.low, estimate.high)
+                    older = [each for each in self._points if each.n_labels < point.n_labels]  # an undo goes back
+                    self._points = [*older, point][-MOST_POINTS:]
+            return tuple(self._points)
+
+    @property
+    def given(self) -> float | None:
+        """The share that the owner gave, which no answer changes."""
+        return self._session.config.contamination
+
+    def _estimate(self, state: SessionState) -> Estimate | None:
+        from soel.assess import ESTIMATORS
+
+        settings = self._session.config.settings
+        try:
+            estimate: Estimate = ESTIMATORS.create(settings["contamination"]).estimate(self._session.evidence(state))
+        except (SoelError, KeyError):
+            return None
+        return estimate
+
+
+def insight_words(
+    points: tuple[ShareEstimate, ...], seen: SessionState, t: Texts, given: float | None = None
+) -> list[str]:
+    """What was found, what is estimated or given, and the advice, in sentences."""
+    n_labels = len(seen.labels)
+    if not n_labels:
+        return [t("insight.nothing")]
+    found = t("count.anomalies", n=seen.n_anomalies)
+    words = [t("insight.found", found=found, n=n_labels)]
+    if given is not None:
+        advice = [] if seen.n_anomalies else [t("insight.none_found")]
+        return [*words, t("insight.given", share=t.percent(given)), *advice]
+    if points:
+        now = points[-1]
+        words.append(t("insight.share", share=t.percent(now.value), low=t.percent(now.low), high=t.percent(now.high)))
+    return [*words, _advice(points, seen, t)]
+
+
+def _advice(points: tuple[ShareEstimate, ...], seen: SessionState, t: Texts) -> str:
+    """A rule of thumb: settled is what the newest quarter of the labels moved by far less than the estimate's doubt."""
+    if not seen.n_anomalies:
+        return t("insight.none_found")
+    older = [each for each in points if each.n_labels <= len(seen.labels) * (QUARTER - 1) // QUARTER]
+    if len(seen.labels) < FEWEST or not older:
+        return t("insight.early")
+    now = points[-1]
+    moved, doubt = abs(now.value - older[-1].value), (now.high - now.low) / 2
+    return t("insight.settled" if moved < doubt / 4 and doubt < max(0.05, now.value) else "insight.moving")

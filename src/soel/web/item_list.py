@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from fastapi import Query
 from numpy.typing import NDArray
 
 from soel.errors import DataError, UnknownItemError
@@ -20,6 +21,8 @@ from soel.web.cards import ItemView
 LabelFilter = Literal["", "unlabelled", "labelled", "anomaly", "normal", "aside", "disagreement"]
 Sort = Literal["score", "low_score", "unlabelled", "pattern", "name", "row"]
 Op = Literal["is", "has", "above", "below", "missing"]
+Text = Annotated[str, Query(max_length=200)]
+Number = Annotated[float | None, Query(allow_inf_nan=False)]
 ASIDE = ("skip", "unsure")
 NONE: Mapping[str, int] = {}
 Bools = NDArray[np.bool_]
@@ -27,25 +30,25 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ItemQuery:
-    """Which items, in which order. low, high: of the score. threshold: where alarms start, None for the model's own.
+    """Which items, in which order, as an address asks. low, high: of the score. threshold: of alarms, or the model's.
 
     unsure: only items whose side is open. pattern: of alarms, by its number. p: the highest p-value.
     """
 
-    search: str = ""
+    search: Text = ""
     label: LabelFilter = ""
-    person: str = ""
+    person: Text = ""
     alarms: bool = False
-    threshold: float | None = None
-    low: float | None = None
-    high: float | None = None
-    column: str = ""
+    threshold: Number = None
+    low: Number = None
+    high: Number = None
+    column: Text = ""
     op: Op = "is"
-    value: str = ""
+    value: Text = ""
     sort: Sort = "score"
     unsure: bool = False
-    pattern: int | None = None
-    p: float | None = None
+    pattern: Annotated[int | None, Query(ge=1, le=1000)] = None
+    p: Number = None
 
 
 class ItemList:
@@ -57,7 +60,6 @@ class ItemList:
 
     @cached_property
     def row_of(self) -> dict[str, int]:
-        """The row of each item."""
         return {item: row for row, item in enumerate(self.ids)}
 
     @cached_property

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from ipaddress import ip_network
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -153,34 +154,25 @@ def _show(address: Address) -> str:
     return f"[{address.host}]" if ":" in address.host else address.host
 
 
-@dataclass(frozen=True)
-class Listeners:
-    """Who hears of what.
-
-    announce: of the owner's link. on_progress: of each look at the preparation, of None at its end.
-    """
-
-    announce: Callable[[str], None]
-    on_progress: OnProgress
-
-
 def launch(
     creation: Creation,
     owner: str,
     address: Address,
-    listeners: Listeners,
+    announce: Callable[[str], None],
+    on_progress: OnProgress,
     store: str | None = None,
     asks: bool = True,
 ) -> None:
     """Serve the page of a session until it is stopped; one that is still to be made is made meanwhile.
 
-    asks: whether the page asks first about columns that could be meant otherwise.
+    announce: called with the owner's link. on_progress: with each look at the preparation, with None at its end. asks:
+    whether the page asks first about columns that could be meant otherwise.
     """
     with ExitStack() as leaving:
         if creation.is_done:
             auth = open_auth(creation)
             check_distinct(owner, auth.names())
-            serve(lambda site: _open(creation, auth, site, store, leaving), auth, owner, address, listeners.announce)
+            serve(lambda site: _open(creation.folder, auth, site, store, leaving), auth, owner, address, announce)
             return
         leaving.callback(creation.stop)
         auth = Auth(creation.make_place())
@@ -191,14 +183,19 @@ def launch(
             if question is None:
                 creation.start()  # only now: there is a port to be served on
             preparation = Preparation(creation, creation.data.name, question=question, reading=reading)
+
+            def change() -> ASGIApp:
+                app = _open(creation.folder, auth, site, store, leaving)
+                auth.move(creation.folder)
+                creation.clear()
+                return app
+
             first = create_preparing_app(preparation, auth, site)
-            switching = SwitchingApp(
-                first, preparation, lambda: _change(creation, auth, site, store, leaving), listeners.on_progress
-            )
+            switching = SwitchingApp(first, preparation, change, on_progress)
             leaving.callback(switching.stop)
             return switching
 
-        serve(prepare, auth, owner, address, listeners.announce)
+        serve(prepare, auth, owner, address, announce)
 
 
 def open_auth(creation: Creation) -> Auth:
@@ -218,10 +215,10 @@ def view_of(session: Session) -> ItemView:
     return MediaView(media, SessionMaps(session))
 
 
-def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:
-    session = create.open_session(creation.folder, store)
+def _open(folder: Path, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:
+    session = create.open_session(folder, store)
     leaving.callback(session.close)
-    view_model = ViewModel(session, view_of, Background(creation.folder, store))
+    view_model = ViewModel(session, view_of, Background(folder, store))
     app = create_app(view_model, auth, site)
     with suppress(StorageError):  # the page says it, and can be looked at
         view_model.go_on()
@@ -229,15 +226,8 @@ def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving
     reader.start()
     leaving.callback(reader.join)  # before the session is closed
     if session.is_sequential:
-        refining = Refining(creation.folder, store)
+        refining = Refining(folder, store)
         leaving.callback(refining.stop)
         with suppress(OSError):  # where no log can be written, the round is asked as it was drawn
             refining.start()
-    return app
-
-
-def _change(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:
-    app = _open(creation, auth, site, store, leaving)
-    auth.move(creation.folder)
-    creation.clear()
     return app

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,25 +23,6 @@ Z_HALF, Z_MOST = 0.6745, 1.6449  # where half, and nine tenths, of a normal dist
 PER_IQR = 1.349  # the interquartile range of a normal distribution with spread 1
 N_CATEGORIES = 8
 REMARKABLE = 0.975  # a share of the rows worth mentioning, though the value is within the usual spread
-
-
-class Measure(Protocol):
-    """Compares one value with the reference rows of its column."""
-
-    def distance(self, value: Any) -> float:
-        """How far from usual, in units of the usual spread."""
-
-    def reach(self, share: float) -> float:
-        """The distance that no more than this share of the reference rows exceed."""
-
-    def text(self, value: Any, t: Texts = ENGLISH) -> str:
-        """The value as a person writes it."""
-
-    def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
-        """How it compares."""
-
-    def strip(self, value: Any, t: Texts = ENGLISH, usual: Any = NOTHING) -> Strip | None:
-        """Where it sits, and the usual one where there is one."""
 
 
 def measure(column: Values, unit: str = "") -> Measure:
@@ -106,11 +87,9 @@ class NumberMeasure:
         return Categories(dict(zip(values.tolist(), counts.tolist(), strict=True)), len(self.values))
 
     def text(self, value: Any, t: Texts = ENGLISH) -> str:
-        """Five figures, with the unit."""
         return t("column.missing") if np.isnan(value) else f"{t.number(float(value))} {self.unit}".strip()
 
     def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
-        """What is typical; of a value that stands out, the share of rows below or above it."""
         if np.isnan(value):
             return t("column.missing_in", share=t.percent(self.missing))
         if not len(self.values):
@@ -125,7 +104,6 @@ class NumberMeasure:
         return t(f"column.{end}", typical=typical) if end else typical
 
     def strip(self, value: Any, t: Texts = ENGLISH, usual: Any = NOTHING) -> Strip | None:
-        """A histogram over the usual range, widened so that the value is on it."""
         return Strip.of(self.values, value, np.nan if usual is NOTHING else usual, t)
 
 
@@ -136,11 +114,9 @@ class Times:
     seconds: Measure
 
     def distance(self, value: Any) -> float:
-        """As of numbers."""
         return self.seconds.distance(_seconds(value))
 
     def reach(self, share: float) -> float:
-        """As of numbers."""
         return self.seconds.reach(share)
 
     def text(self, value: Any, t: Texts = ENGLISH) -> str:
@@ -148,11 +124,9 @@ class Times:
         return t("column.missing") if np.isnat(value) else readable_time(value)
 
     def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
-        """Only what is rare is said."""
         return t("column.time_out") if stands_out else ""
 
     def strip(self, value: Any, t: Texts = ENGLISH, usual: Any = NOTHING) -> Strip | None:
-        """Where it sits."""
         strip = self.seconds.strip(_seconds(value), t, usual if usual is NOTHING else _seconds(usual))
         if strip is None:
             return None
@@ -187,11 +161,9 @@ class Categories:
         return _rarity(max(rare, default=0) / self.n_rows, self.n_rows) if rare else _rarity(share, self.n_rows)
 
     def text(self, value: Any, t: Texts = ENGLISH) -> str:
-        """The category itself."""
         return t("column.missing") if value is None else str(value)
 
     def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
-        """The share of rows that have it, and the most frequent one."""
         known = {category: count for category, count in self.counts.items() if category is not None}
         share = self.counts.get(value, 0) / self.n_rows
         often = max(known, key=lambda category: known[category], default=None)
@@ -213,3 +185,6 @@ class Categories:
 def _rarity(share: float, n_rows: int) -> float:
     """A share of rows on the scale of spreads: 1 in 20 is about 2.4, 1 in 1000 about 3.7."""
     return float(np.sqrt(2 * np.log(1 / max(share, 1 / (2 * n_rows + 2)))))
+
+
+Measure = NumberMeasure | Times | Categories

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -17,7 +17,6 @@ from soel.checks import (
 )
 from soel.session.marks import MOST_POINTS, MOST_REGIONS, Shape
 from soel.types import Verdict
-from soel.web.prepare import Choice
 
 
 def _check_guidelines(text: str) -> str:
@@ -160,6 +159,10 @@ class RevocationIn(RequestBody):
     """Who is to be signed out; null for everybody but this browser."""
 
     name: Annotated[str, Field(max_length=LONGEST_NAME)] | None  # looked up, never stored
+
+
+Choice = Literal["", "numeric", "categorical", "text", "time", "ignore", "id", "label"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 
 class ColumnChoicesIn(RequestBody):

@@ -5,52 +5,24 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soel.errors import ConfigError, SessionError, SoelError
+from soel.session.request import Creation
 from soel.session.worker import JobStatus
 from soel.tables.read_options import DATE_ORDERS, DECIMALS, ReadOptions
-from soel.tables.schema import Schema, notes_of
-from soel.text import Texts
-from soel.web.reading import ColumnOut, describe_columns, reading_words
-
-Choice = Literal["", "numeric", "categorical", "text", "time", "ignore", "id", "label"]
-CHOICES: tuple[Choice, ...] = ("", "numeric", "categorical", "text", "time", "ignore", "id", "label")
-
-
-class Chooser(Protocol):
-    """A session that is to be made, and how its table is read so far."""
-
-    @property
-    def columns(self) -> ReadOptions:
-        """What was said about columns so far."""
-
-    def look(self) -> Schema | None:
-        """How the table would be read; None for what is no table, or too large for a quick look."""
-
-    def choose(
-        self, columns: ReadOptions, id_column: str | None, label_column: str | None, labels_by: str | None = None
-    ) -> Schema | None:
-        """Say how columns are read, which of them name or label the items, and whose labels these are."""
+from soel.tables.schema import Schema
+from soel.web.messages import ColumnChoicesIn
 
 
 class ColumnQuestion:
     """The question, open until it is answered."""
 
-    def __init__(self, chooser: Chooser, reading: Schema) -> None:
+    def __init__(self, chooser: Creation, reading: Schema) -> None:
         self._chooser, self.reading, self.is_open = chooser, reading, True
-
-    def describe(self, texts: Texts) -> list[ColumnOut]:
-        """One entry a column, those that could be meant otherwise first."""
-        return describe_columns(self.reading, texts)
-
-    def notes(self, texts: Texts) -> list[str]:
-        """What was found out about the file, and left out of it."""
-        return [reading_words(note, texts) for note in notes_of(self.reading)]
 
     @property
     def decimals(self) -> tuple[str, ...]:
@@ -62,33 +34,22 @@ class ColumnQuestion:
         """The orders of dates to choose among, where a doubt is about them."""
         return DATE_ORDERS if any("<<dates=" in each.doubt for each in self.reading.doubtful) else ()
 
-    def answer(
-        self,
-        choices: Mapping[str, Choice],
-        decimal: str | None,
-        dates: str | None,
-        drop_duplicates: bool,
-        labels_by: str | None = None,
-    ) -> None:
+    def answer(self, said: ColumnChoicesIn) -> None:
         """Take the choices by column in; what cannot be is an error, and the question stays open."""
-        chosen = {name: choice for name, choice in choices.items() if choice}
+        chosen = {name: choice for name, choice in said.choices.items() if choice}
         columns = self._chooser.columns.to_dict()
         for name, choice in chosen.items():
             if choice not in ("id", "label"):
                 columns[choice] = (*columns[choice], name)
-        columns |= {"drop_duplicates": drop_duplicates or columns["drop_duplicates"]}
-        columns |= {key: value for key, value in (("decimal", decimal), ("dates", dates)) if value}
+        columns["drop_duplicates"] |= said.drop_duplicates
+        columns |= {key: value for key, value in (("decimal", said.decimal), ("dates", said.dates)) if value}
         named = _only(chosen, "id"), _only(chosen, "label")
-        found = self._chooser.choose(ReadOptions.from_dict(columns), *named, labels_by)
+        found = self._chooser.choose(ReadOptions.from_dict(columns), *named, said.labels_by)
         self.reading = found or self.reading
         self.is_open = False
 
-    def reopen(self) -> None:
-        """Ask again: what was chosen did not lead to a session."""
-        self.is_open = True
 
-
-def ask_about(chooser: Chooser, reading: Schema | None) -> ColumnQuestion | None:
+def ask_about(chooser: Creation, reading: Schema | None) -> ColumnQuestion | None:
     """The question about a table in which something could be meant otherwise; None where all is sure."""
     if reading is None or not (reading.doubtful or reading.layout.notes):
         return None
@@ -110,14 +71,12 @@ class SessionMaker(Protocol):
     """Makes a session in a process of its own."""
 
     @property
-    def is_done(self) -> bool:
-        """Whether the session is there."""
+    def is_done(self) -> bool: ...
 
     def start(self) -> None:
         """Begin, or join what another process has begun."""
 
-    def progress(self) -> JobStatus:
-        """What is being done, or why it ended early."""
+    def progress(self) -> JobStatus: ...
 
 
 class PreparationOut(BaseModel):
@@ -129,14 +88,6 @@ class PreparationOut(BaseModel):
     total: int = 0
     seconds_left: int | None = None
     error: str = ""
-
-
-@dataclass(frozen=True)
-class PreparationStatus:
-    """How far the preparation is. seconds_left: None while nobody can say."""
-
-    progress: JobStatus
-    seconds_left: int | None = None
 
 
 class Preparation:
@@ -163,17 +114,17 @@ class Preparation:
         """Whether the session is there and its maker has left."""
         return self._making.is_done and not self._making.progress().running
 
-    def status(self) -> PreparationStatus:
-        """How far it is now."""
+    def status(self) -> tuple[JobStatus, int | None]:
+        """How far it is now, and the seconds to the end of this part; None while nobody can say."""
         with self._lock:
             if self.is_asking:
-                return PreparationStatus(JobStatus("ask", True))
+                return JobStatus("ask", True), None
             if self._failure:
-                return PreparationStatus(JobStatus("create", False, error=self._failure))
+                return JobStatus("create", False, error=self._failure), None
             now = self._making.progress()
             if self._making.is_done and not now.running:
-                return PreparationStatus(JobStatus("write", True))
-            return PreparationStatus(now, self._seconds_left(now))
+                return JobStatus("write", True), None
+            return now, self._seconds_left(now)
 
     @property
     def is_asking(self) -> bool:
@@ -187,10 +138,10 @@ class Preparation:
 
     def retry(self) -> None:
         """Begin anew after a failure; what was chosen before is asked again."""
-        if self.status().progress.running:
+        if self.status()[0].running:
             raise SessionError("The session is being prepared already; wait until it is done.")
         if self.question is not None and not self._making.is_done:
-            self.question.reopen()
+            self.question.is_open = True  # what was chosen did not lead to a session
         else:
             self.begin()
 
@@ -229,19 +180,17 @@ class SwitchingApp:
         self._thread.start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer by the app of the moment."""
         await self._app(scope, receive, send)
 
     def stop(self) -> None:
-        """Watch no longer."""
         self._stopped.set()
         self._thread.join()
 
     def _watch(self) -> None:
         while not self._stopped.wait(PAUSE):
-            status = self._preparation.status()
-            if not self._preparation.is_over or status.progress.error:
-                self._on_progress(status.progress)
+            progress, _ = self._preparation.status()
+            if not self._preparation.is_over or progress.error:
+                self._on_progress(progress)
             elif self._change():
                 self._on_progress(None)
                 return

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel
 
-from soel.report.view import AlarmLine, InCommon, ItemKind, Resembled
+from soel.report.view import AlarmLine, FactLine, Histogram, InCommon, ItemKind, Resembled
 from soel.session.marks import Shape
 from soel.session.people import Person
 from soel.session.worker import JobStatus
 from soel.types import Verdict
 from soel.web.cards import ClipFrame, Field
-from soel.web.insight import ShareEstimate
 
 
 class ErrorOut(BaseModel):
@@ -22,11 +22,22 @@ class ErrorOut(BaseModel):
     code: str | None = None
 
 
-class UndoableOut(BaseModel):
-    """The user's newest answer that still stands. event: its number, by which it can be taken back."""
+class NamedOut(BaseModel):
+    """An item, and what people call it."""
 
     item: str
     title: str
+
+
+class EntryOut(NamedOut):
+    """An item of a list."""
+
+    kind: ItemKind
+
+
+class UndoableOut(NamedOut):
+    """The user's newest answer that still stands. event: its number, by which it can be taken back."""
+
     event: int
 
 
@@ -76,26 +87,11 @@ class StatusOut(BaseModel):
     work: JobStatus | None
 
 
-class OtherOut(BaseModel):
-    """An item that is named beside another one."""
-
-    item: str
-    title: str
-
-
 class NoteOut(BaseModel):
     """What somebody wrote about an item."""
 
     who: str
     text: str
-
-
-class FieldsOut(BaseModel):
-    """Values of a row, those that stand out first. n_fields: how many there are in all."""
-
-    fields: list[Field]
-    n_standing_out: int
-    n_fields: int
 
 
 class RegionOut(BaseModel):
@@ -128,13 +124,13 @@ class MapsOut(BaseModel):
     wait: bool
 
 
-class ItemOut(BaseModel):
-    """One item, ready to be shown, with this user's answer and note. version: of the newest event it knows of."""
+class ItemOut(EntryOut):
+    """One item, ready to be shown, with this user's answer and note. version: of the newest event it knows of.
+
+    fields: values of a row, those that stand out first. n_fields: how many there are in all.
+    """
 
     version: int
-    item: str
-    kind: ItemKind
-    title: str
     fields: list[Field]
     n_standing_out: int
     n_fields: int
@@ -147,12 +143,9 @@ class ItemOut(BaseModel):
     marks: list[MarkOut]
 
 
-class DecisionOut(BaseModel):
+class DecisionOut(EntryOut):
     """An answer that holds. verdict may be 'disagreement'. mine: the user's own answer. decided: by the owner."""
 
-    item: str
-    title: str
-    kind: ItemKind
     verdict: str
     mine: Verdict | None
     who: list[str]
@@ -183,7 +176,7 @@ class AlarmOut(ItemOut):
     """
 
     alarm: AlarmLine
-    ordinary: OtherOut | None
+    ordinary: NamedOut | None
 
 
 class ItemsOut(BaseModel):
@@ -254,25 +247,21 @@ class LabelledOut(BaseModel):
     verdict: Verdict
 
 
-class InsightOut(BaseModel):
-    """What was found so far and whether to go on, in sentences; how the estimate moved."""
+@dataclass(frozen=True)
+class ShareEstimate:
+    """The estimated share of anomalies after so many labels, with its interval."""
 
-    words: list[str]
-    history: list[ShareEstimate]
-
-
-class ShareOut(BaseModel):
-    """The estimated share of anomalies with its 80 % interval."""
-
+    n_labels: int
     value: float
     low: float
     high: float
 
 
-class RowOut(BaseModel):
-    """The item in a row."""
+class InsightOut(BaseModel):
+    """What was found so far and whether to go on, in sentences; how the estimate moved."""
 
-    item: str
+    words: list[str]
+    history: list[ShareEstimate]
 
 
 class FramePointOut(BaseModel):
@@ -302,45 +291,47 @@ class ClipOut(BaseModel):
     events: list[IntervalOut]
 
 
-class ResultsOut(BaseModel):
-    """What the last fit says about the pool. advice: whether more labels would still change much, in words.
+@dataclass(frozen=True)
+class ResultsView:
+    """What the last fit says of the pool, for one reader: the results page and its API.
 
-    promise: what the threshold's rule promises of alarms. quality: what the newest spot check proves, in words.
-    foreseen: how much a check would tell. unsure: items whose side is open, in words. in_common: what alarms share.
-    version: the number of the newest event that this knows of. html: parts of the page that an answer may change.
+    promise: what the threshold's rule promises. quality: what the newest spot check proves. foreseen: how much a check
+    would tell. unsure: how many items are not sure. advice: whether more labels are worth it. All are sentences.
     """
 
-    version: int
-    share: ShareOut
     threshold: float
-    n_items: int
-    n_labels: int
-    fit_is_current: bool
-    labelled: list[LabelledOut]
-    advice: list[str]
+    line: FactLine
+    histogram: Histogram
+    in_common: InCommon
     promise: str
     quality: list[str]
     foreseen: list[str]
     unsure: str
-    in_common: InCommon
+    advice: list[str]
+
+
+class ResultsOut(BaseModel):
+    """The results. version: the number of the newest event that they know of.
+
+    html: parts of the page that an answer may change, by the id of their places.
+    """
+
+    version: int
+    fit_is_current: bool
+    view: ResultsView
+    labelled: list[LabelledOut]
     html: dict[str, str]
 
 
-class OpenOut(BaseModel):
+class OpenOut(EntryOut):
     """An open item and who is to label it; nobody where it is for whoever comes first."""
 
-    item: str
-    title: str
-    kind: ItemKind
     to: list[str]
 
 
-class DisagreementOut(BaseModel):
+class DisagreementOut(EntryOut):
     """An item that annotators label differently. votes: each name with its verdict."""
 
-    item: str
-    title: str
-    kind: ItemKind
     votes: dict[str, str]
     notes: list[NoteOut]
     fields: list[Field]

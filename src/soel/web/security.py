@@ -94,7 +94,6 @@ class TimedProtocol(H11Protocol):
             self._stop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
         self._stop()
         super().connection_lost(exc)
 
@@ -152,7 +151,6 @@ class SecurityMiddleware:
         self._app, self._site, self._auth, self._templates = app, site, auth, templates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

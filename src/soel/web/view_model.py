@@ -27,6 +27,7 @@ from soel.text import ENGLISH, Texts
 from soel.types import Verdict
 from soel.web.auth import User, may_see_map, view_for
 from soel.web.cards import ALONE, N_SHOWN, Card, Comparison, ItemView
+from soel.web.item_list import ItemList
 from soel.web.schemas import AnsweredOut, ItemOut, MarkOut, NoteOut, StatusOut, UndoableOut
 from soel.web.sentences import why_words
 
@@ -86,18 +87,28 @@ class ViewModel:
 
     def __init__(self, session: Session, show: Callable[[Session], ItemView], work: Work) -> None:
         self.session, self._show, self._work = session, show, work
-        self._shown: tuple[int, ItemView] | None = None
+        self._shown: tuple[int, ItemView, ItemList] | None = None
         self._starting, self._storage = threading.Lock(), Storage(session.folder.path)
         self._known: tuple[int, frozenset[str]] = (0, frozenset())
         self.uploads = Uploads(session.folder.path)
 
     @property
     def items(self) -> ItemView:
-        """How the items of the pool that holds now are shown; what was known of an older one is let go."""
+        """How the items of the pool that holds now are shown."""
+        return self._of_pool()[1]
+
+    @property
+    def listing(self) -> ItemList:
+        """The same items, to be searched, filtered and sorted."""
+        return self._of_pool()[2]
+
+    def _of_pool(self) -> tuple[int, ItemView, ItemList]:
+        """What is kept of the items; what was known of an older pool is let go."""
         number = self.session.state.pool.number
         if self._shown is None or self._shown[0] != number:
-            self._shown = (number, self._show(self.session))
-        return self._shown[1]
+            items = self._show(self.session)
+            self._shown = (number, items, ItemList(self.session.ids, items))
+        return self._shown
 
     def warm_up(self) -> None:
         """Read what the first item needs, while a browser opens. What goes wrong is said when it is asked for."""
@@ -167,7 +178,6 @@ class ViewModel:
         return voters | {note.who for notes in state.written_notes.values() for note in notes}
 
     def take_turn(self, user: User, tab: str) -> None:
-        """Reserve the next item for this window."""
         self.session.next_items(user.name, 1, tab=tab)
 
     def card(
@@ -184,14 +194,20 @@ class ViewModel:
         return self.items.card(self.check(item), labels, search, most, texts, beside)
 
     def show(
-        self, user: User, item: str, texts: Texts = ENGLISH, beside: Comparison = ALONE, most: int = N_SHOWN
+        self,
+        user: User,
+        item: str,
+        texts: Texts = ENGLISH,
+        beside: Comparison = ALONE,
+        most: int = N_SHOWN,
+        search: str = "",
     ) -> ItemOut:
         """An item as this user sees it: with their own answer, and what others said as far as they may know it.
 
         beside: what its values are compared with.
         """
         state, items = self.view_for(user), self.items
-        card, vote = self.card(item, state, "", most, texts, beside), state.vote_of(item, user.name)
+        card, vote = self.card(item, state, search, most, texts, beside), state.vote_of(item, user.name)
         written = {note.who: note.text for note in state.notes_of(item)}
         known = [other for other in card.neighbours if other in state.answers]
         return ItemOut(
@@ -309,11 +325,9 @@ class ViewModel:
             self._work.start(STEPS[purpose], n)
 
     def progress(self) -> JobStatus | None:
-        """What the machine is doing."""
         return self._work.progress()
 
     def add(self, owner: User, upload: str, replace: bool) -> None:
-        """Take what was uploaded into the session."""
         with self._starting:
             self._check_idle()
             self.uploads.data(upload)  # says first that nothing was sent

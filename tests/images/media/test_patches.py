@@ -18,7 +18,8 @@ from soel.images import image_rows, picture_pool
 from soel.images.grids import Grid
 from soel.images.picture_pool import MediaOptions
 from soel.images.views import MOST_EVER, choose_shape
-from soel.report import gather
+from soel.report.facts import gather_report
+from soel.report.page import write_report
 from soel.session import Session, SessionOptions, create, scores
 from soel.session.check import check_session
 from soel.session.growth import add_data, remove_items
@@ -205,7 +206,7 @@ def test_a_session_goes_on_after_pictures_were_added_and_removed(tmp_path: Path)
         assert not set(session.ask(2).items) & {*asked, *gone}
         assert scores.score_file(session, None, tmp_path / "changed.csv")["n_items"] == 42
         assert write_maps(session, None, tmp_path / "maps", "alarms=42")["n_maps"] == 42
-        gather.write_report(session, tmp_path / "report.html")
+        write_report(gather_report(session), tmp_path / "report.html")
 
 
 def test_a_mark_reaches_the_patches_and_a_fit_made_again_knows_it(tmp_path: Path) -> None:

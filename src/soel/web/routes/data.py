@@ -13,10 +13,10 @@ from soel.session.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.tables.schema import Schema
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
-from soel.web.faults import error_words
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
-from soel.web.reading import ColumnOut, ReadingOut, describe_columns, describe_reading, reading_words
+from soel.web.reading import ColumnOut, ReadingOut, describe_columns, describe_reading
 from soel.web.schemas import ChangeOut, DataOut, UploadOut
+from soel.web.sentences import error_words, reading_words
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)

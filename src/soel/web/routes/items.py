@@ -15,39 +15,15 @@ from soel.web.auth import User
 from soel.web.cards import N_SHOWN, Comparison
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, PageContext, TextsDep, UserDep
 from soel.web.findings import TYPES, Form, as_download, write_to_bytes
-from soel.web.item_list import ItemQuery, LabelFilter, Op, Sort
+from soel.web.item_list import ItemQuery
 from soel.web.messages import ItemId
-from soel.web.schemas import AlarmOut, ItemsOut, OtherOut
+from soel.web.schemas import AlarmOut, ItemsOut, NamedOut
 
 router = APIRouter(prefix="/api", tags=["items"], responses=REFUSALS)
 FILES: Documented = {200: {"content": {media_type: {} for media_type in TYPES.values()}}}
 N_CHIPS, N_LINES, MOST_COLUMNS = 3, 20, 5000
-Text = Annotated[str, Query(max_length=200)]
 ItemIdIn = Annotated[ItemId, Query(description="The item's id")]
-Number = Annotated[float | None, Query(allow_inf_nan=False)]
-
-
-def read_query(
-    search: Text = "",
-    label: LabelFilter = "",
-    person: Text = "",
-    alarms: bool = False,
-    threshold: Number = None,
-    low: Number = None,
-    high: Number = None,
-    column: Text = "",
-    op: Op = "is",
-    value: Text = "",
-    sort: Sort = "score",
-    unsure: bool = False,
-    pattern: Annotated[int | None, Query(ge=1, le=1000)] = None,
-    p: Number = None,
-) -> ItemQuery:
-    """What an address asks for."""
-    return ItemQuery(search, label, person, alarms, threshold, low, high, column, op, value, sort, unsure, pattern, p)
-
-
-QueryDep = Annotated[ItemQuery, Depends(read_query)]
+QueryDep = Annotated[ItemQuery, Depends()]
 
 
 @router.get("/items")
@@ -68,7 +44,7 @@ def list_items(
 ) -> ItemsOut:
     """One page of the items that fit, as records and as lines of the page."""
     alarms = context.findings.alarms(user, texts, wanted.threshold)
-    rows = context.items.rows(wanted, alarms.state, alarms.outcome, alarms.pattern_of)
+    rows = context.view_model.listing.rows(wanted, alarms.state, alarms.outcome, alarms.pattern_of)
     n_pages = max(1, -(-len(rows) // size))
     page = min(page, n_pages)
     shown = [_line(context, alarms, int(row)) for row in rows[(page - 1) * size : page * size]]
@@ -106,12 +82,13 @@ def read_alarm(
 ) -> AlarmOut:
     """One item of the list beside the nearest ordinary one and the labelled one that it is most like."""
     view_model, alarms = context.view_model, context.findings.alarms(user, texts)
-    alarm = alarms.of(context.items.row_of[view_model.check(id)])
+    row_of = view_model.listing.row_of
+    alarm = alarms.of(row_of[view_model.check(id)])
     why = find_why(alarms.kept, id)
-    present = [why.like] if why is not None and why.is_alarm and why.like in context.items.row_of else []
-    ordinary = OtherOut(item=present[0], title=view_model.items.title(present[0])) if present else None
+    present = [why.like] if why is not None and why.is_alarm and why.like in row_of else []
+    ordinary = NamedOut(item=present[0], title=view_model.items.title(present[0])) if present else None
     near = alarm.resembles
-    if near is not None and near.item not in context.items.row_of:
+    if near is not None and near.item not in row_of:
         near = None
     changed = tuple(name for each in why.reasons for name in each.columns) if present and why is not None else ()
     beside = Comparison(changed, (*present, *([near.item] if near is not None else [])))
@@ -123,7 +100,7 @@ def read_alarm(
 def download_items(context: ContextDep, owner: OwnerDep, texts: TextsDep, wanted: QueryDep, form: Form) -> Response:
     """All items that fit, with their scores, labels and own columns; harmless to a spreadsheet."""
     alarms = context.findings.alarms(owner, texts, wanted.threshold)
-    rows = context.items.rows(wanted, alarms.state, alarms.outcome, alarms.pattern_of).tolist()
+    rows = context.view_model.listing.rows(wanted, alarms.state, alarms.outcome, alarms.pattern_of).tolist()
     columns = context.view_model.items.columns()
     head = ["id", "name", "rank", "score", "probability", "alarm", "label", "who", *columns]
     body = ([*_facts(alarms, row), *(column[row] for column in columns.values())] for row in rows)

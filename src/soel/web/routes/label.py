@@ -5,7 +5,6 @@ Routes are plain functions: the framework runs them in threads, so that a slow d
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from hashlib import sha256
 from typing import Annotated
 
@@ -16,16 +15,15 @@ from soel.session import Answered, SessionState
 from soel.session.labelling import version_of
 from soel.session.marks import read_mark
 from soel.web.auth import User
-from soel.web.cards import ItemView
+from soel.web.cards import N_SHOWN, ItemView
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
-from soel.web.insight import insight_words
+from soel.web.findings import insight_words
 from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MapsIn, MarkIn, MoreIn, NoteIn, TrainIn, TurnIn, UndoIn
 from soel.web.prepare import PreparationOut
 from soel.web.routes.pages import render
 from soel.web.schemas import (
     DecisionOut,
     DecisionsOut,
-    FieldsOut,
     GuidelineOut,
     InsightOut,
     ItemOut,
@@ -63,18 +61,11 @@ def take_turn(message: TurnIn, view_model: ViewModelDep, user: UserDep) -> Statu
 
 
 @router.get("/item")
-def read_item(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id) -> ItemOut:
-    """One item, ready to be shown."""
-    return view_model.show(user, id, texts)
-
-
-@router.get("/fields")
-def read_fields(
-    view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id, search: Search = "", most: Most = 30
-) -> FieldsOut:
-    """The values of a wide row: those that stand out first, and only those whose names hold a text."""
-    card = view_model.card(id, view_model.view_for(user), search, most, texts)
-    return FieldsOut.model_validate(asdict(card))
+def read_item(
+    view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id, search: Search = "", most: Most = N_SHOWN
+) -> ItemOut:
+    """One item, ready to be shown; of a wide row the first values, and only those whose names hold a text."""
+    return view_model.show(user, id, texts, most=most, search=search)
 
 
 @router.get("/why")

@@ -12,14 +12,15 @@ from starlette.responses import HTMLResponse
 
 from soel.errors import SessionError
 from soel.session.labelling import version_of
+from soel.tables.schema import notes_of
 from soel.text import Texts
 from soel.web.dependencies import BaseContextDep, ContextDep, OwnerDep, TextsDep, UserDep
-from soel.web.faults import error_words
 from soel.web.item_list import ItemQuery
-from soel.web.messages import ColumnChoicesIn
-from soel.web.prepare import CHOICES, Preparation, PreparationOut
+from soel.web.messages import CHOICES, ColumnChoicesIn
+from soel.web.prepare import Preparation, PreparationOut
 from soel.web.reading import ColumnOut, ReadingOut, describe_columns, describe_reading
 from soel.web.routes.items import list_items
+from soel.web.sentences import error_words, reading_words
 
 # Raw HTML is shown as text, and an address that could run code stays text. Pictures would let a guideline
 # call other servers.
@@ -88,8 +89,8 @@ def show_preparation(
     question = preparation.question
     values["table"] = preparation.reading is not None
     if question is not None and question.is_open and user.role == "owner":
-        values |= {"question": question, "choices": CHOICES}
-        values |= {"columns": question.describe(texts), "notes": question.notes(texts)}
+        values |= {"question": question, "choices": CHOICES, "columns": describe_columns(question.reading, texts)}
+        values["notes"] = [reading_words(note, texts) for note in notes_of(question.reading)]
     return context.templates.TemplateResponse(request, "preparing.html", values)
 
 
@@ -117,7 +118,7 @@ def choose_columns(
     """Say how columns are read, and begin."""
     if preparation.question is None or not preparation.is_asking:
         raise SessionError("How columns are read is settled already; wait until the session is there.")
-    preparation.question.answer(answer.choices, answer.decimal, answer.dates, answer.drop_duplicates, answer.labels_by)
+    preparation.question.answer(answer)
     preparation.begin()
     return _out(preparation, texts)
 
@@ -142,11 +143,10 @@ def refuse(rest: str) -> None:
 
 
 def _out(preparation: Preparation, texts: Texts) -> PreparationOut:
-    status = preparation.status()
-    progress = asdict(status.progress)
+    now, seconds_left = preparation.status()
+    progress = asdict(now) | {"error": error_words(now.error, texts)}
     running = progress.pop("running")
-    progress["error"] = error_words(progress["error"], texts)
     stage: Literal["asking", "preparing", "failed"] = "preparing" if running else "failed"
     if preparation.is_asking:
         stage = "asking"
-    return PreparationOut(stage=stage, seconds_left=status.seconds_left, **progress)
+    return PreparationOut(stage=stage, seconds_left=seconds_left, **progress)

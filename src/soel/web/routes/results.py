@@ -25,17 +25,17 @@ from soel.web.dependencies import (
     UserDep,
     ViewModelDep,
 )
-from soel.web.findings import TYPES, Findings, Form, ResultsView, as_download, write_to_bytes
+from soel.web.findings import TYPES, Findings, Form, as_download, write_to_bytes
 from soel.web.messages import ItemId
 from soel.web.schemas import (
     ClipOut,
     FramePointOut,
     IntervalOut,
     LabelledOut,
+    NamedOut,
     ReasonsOut,
     ResultsOut,
-    RowOut,
-    ShareOut,
+    ResultsView,
 )
 from soel.web.sentences import reason_fields
 from soel.web.view_model import ViewModel
@@ -52,24 +52,18 @@ Id = Annotated[ItemId, Query(description="The item's id")]
 @router.get("/results")
 def read_results(context: ContextDep, user: UserDep, texts: TextsDep) -> ResultsOut:
     """What the last fit says about the pool."""
-    session, shown = context.view_model.session, context.findings.view(user, texts)
-    seen, share = shown.state, shown.line.share
-    row_of = {item: row for row, item in enumerate(session.ids) if item in seen.labels}
-    words = {item: cast(Verdict, seen.answers[item].verdict) for item in seen.labels}
+    view_model = context.view_model
+    seen, shown = view_model.view_for(user), context.findings.view(user, texts)
+    labelled = [
+        LabelledOut(item=item, row=row, verdict=cast(Verdict, seen.answers[item].verdict))
+        for row, item in enumerate(view_model.session.ids)
+        if item in seen.labels
+    ]
     return ResultsOut(
         version=seen.last_event,
-        share=ShareOut(value=share.value, low=share.low, high=share.high),
-        threshold=shown.threshold,
-        n_items=shown.line.n_items,
-        n_labels=len(seen.labels),
-        fit_is_current=session.state.fit_is_current,
-        labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
-        advice=shown.advice,
-        promise=shown.promise,
-        quality=shown.quality,
-        foreseen=shown.foreseen,
-        unsure=shown.unsure,
-        in_common=shown.in_common,
+        fit_is_current=view_model.session.state.fit_is_current,
+        view=shown,
+        labelled=labelled,
         html=_draw_parts(context, shown, texts),
     )
 
@@ -91,11 +85,12 @@ def read_map(findings: FindingsDep, _user: UserDep) -> Response:
 
 
 @router.get("/row")
-def read_row(view_model: ViewModelDep, _user: UserDep, row: Annotated[int, Query(ge=0, le=2**31)]) -> RowOut:
+def read_row(view_model: ViewModelDep, _user: UserDep, row: Annotated[int, Query(ge=0, le=2**31)]) -> NamedOut:
     """The id of the item in a row of the map."""
     if row >= view_model.session.folder.n_items:
         raise UnknownItemError(f"This session has {view_model.session.folder.n_items} items, none in row {row}.")
-    return RowOut(item=view_model.session.ids[row])
+    item = view_model.session.ids[row]
+    return NamedOut(item=item, title=view_model.items.title(item))
 
 
 @router.get("/scores.{form}", response_class=Response, responses=FILES)

@@ -65,7 +65,7 @@ function row(item) {
   if (item.n_fields <= item.fields.length) return [place];
   const count = make("p", { class: "muted small", role: "status" }, t("card.found", { n: item.fields.length, total: item.n_fields }));
   const find = async (search, most) => {
-    const found = await read("fields", "/api/fields", { id: item.item, search, most });
+    const found = await read("fields", "/api/item", { id: item.item, search, most });
     if (found === null) return; // more was typed meanwhile
     place.replaceChildren(...groups(found));
     count.textContent = t("card.found", { n: found.fields.length, total: item.n_fields });
