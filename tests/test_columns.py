@@ -11,7 +11,7 @@ import pytest
 
 from soel import SOEL
 from soel.errors import DataWarning
-from soel.tables.codes import standard
+from soel.tables.codes import Scale
 from soel.tables.frame import read_frame
 from tests.test_estimator import quick
 
@@ -51,7 +51,7 @@ def test_whole_numbers_that_lose_digits_are_warned_about() -> None:
 
 def test_the_smallest_numbers_of_all_are_told_apart() -> None:
     values = np.array([0.0, 5e-324, 1e-323, 5e-324] * 9)
-    scaled = standard(values).apply(values)
+    scaled = Scale.fit(values, "standard").apply(values)
     assert len(np.unique(scaled)) == 3
     assert np.isfinite(scaled).all()
 
@@ -68,4 +68,4 @@ def test_scores_are_those_of_the_same_numbers_in_either_precision() -> None:
 
 def test_numbers_far_from_zero_keep_their_digits() -> None:
     values = 1.7e9 + np.arange(60.0)
-    assert len(np.unique(standard(values).apply(values))) == 60
+    assert len(np.unique(Scale.fit(values, "standard").apply(values))) == 60

@@ -13,17 +13,18 @@ import pytest
 
 from soel.errors import DataError
 from soel.tables.column import Column
+from soel.tables.kinds import kind_of
 from soel.tables.look import look_at
 from soel.tables.open import read_table
 from soel.tables.raw_table import RawColumn, RawTable
-from soel.tables.schema import decide, parse_column
+from soel.tables.schema import decide
 
 
 def read(cells: list[str], name: str = "a") -> tuple[Column, Any]:
     """The reading of a column of text, and its values as new rows get them."""
     column = RawColumn("text", pa.array(cells, pa.string()))
     reading, values = decide(RawTable({name: column}, True))
-    again = parse_column(reading[name], column)
+    again = kind_of(reading[name]).parse(reading[name], column)
     if name in values and reading[name].kind != "id":
         np.testing.assert_array_equal(values[name], again)
     return reading[name], again

@@ -8,11 +8,15 @@ import pytest
 
 from soel.errors import DataError, SchemaError
 from soel.tables.arrow import tidy
-from soel.tables.column import Column, Form
+from soel.tables.column import Column, Form, Values
+from soel.tables.kinds import kind_of
 from soel.tables.kinds.number import parse_numbers
 from soel.tables.missing import blank_missing
 from soel.tables.raw_table import RawColumn
-from soel.tables.schema import parse_column
+
+
+def parse_column(column: Column, cells: RawColumn) -> Values:
+    return kind_of(column).parse(column, cells)
 
 
 def texts(*words: str | None) -> RawColumn:

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from soel.errors import ConfigError, DataError, SchemaError
+from soel.errors import DataError, SchemaError
 from soel.tables.column import Values
 from soel.types import Floats, from_plain, read_fields
 
+SCALINGS = ("none", "standard")
 FAR = 1000.0  # standard deviations: beyond all but the most distant new rows
 ROUND_WIDTHS, ROUND_OFFSET = (1e-30, 1e30), 2.0**10  # of columns that float32 holds to a 16,000th of their width
 Counted = Literal["numbers", "lengths", "categories", "names", "times"]
@@ -37,6 +38,16 @@ class Scale:
     centre: float = 0.0
     width: float = 1.0
     clip: float | None = None
+
+    @classmethod
+    def fit(cls, values: Floats, scaling: str) -> Scale:
+        """By the pool's values (n,) without the missing ones: centred on their mean, in standard deviations."""
+        return cls._standard(cls._standard(values).rounded(values)) if scaling == "standard" else cls()
+
+    @classmethod
+    def _standard(cls, values: Floats) -> Scale:
+        spread = float(values.max() - values.min())  # the deviation of the smallest numbers of all is rounded to 0
+        return cls(float(values.mean()), float(values.std()) or spread if spread else 0.0, FAR)
 
     def apply(self, values: Floats) -> Floats:
         if not self.width:
@@ -54,37 +65,6 @@ class Scale:
             return values
         with np.errstate(over="ignore", under="ignore"):
             return values.astype(np.float32).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """A way to scale: `measure` looks at the pool's values (n,) without the missing ones."""
-
-    measure: Callable[[Floats], Scale]
-    drops_constant: bool
-
-
-def standard(values: Floats) -> Scale:
-    """Centred on the mean, in standard deviations."""
-    return _standard(_standard(values).rounded(values))
-
-
-def _standard(values: Floats) -> Scale:
-    spread = float(values.max() - values.min())  # the deviation of the smallest numbers of all is rounded to 0
-    return Scale(float(values.mean()), float(values.std()) or spread if spread else 0.0, FAR)
-
-
-SCALINGS: Mapping[str, Scaling] = {
-    "none": Scaling(lambda _: Scale(), drops_constant=False),
-    "standard": Scaling(standard, drops_constant=True),
-}
-
-
-def find_scaling(name: str) -> Scaling:
-    """A way to scale by its name."""
-    if name not in SCALINGS:
-        raise ConfigError(f"There is no scaling called {name!r}. Choose one of: {', '.join(SCALINGS)}.")
-    return SCALINGS[name]
 
 
 @dataclass(frozen=True)
@@ -159,12 +139,12 @@ class NumericCode(Code):
     kind: str = field(default="numeric", kw_only=True)
 
     @classmethod
-    def fit(cls, name: str, values: Values, scaling: Scaling) -> NumericCode:
+    def fit(cls, name: str, values: Values, scaling: str) -> NumericCode:
         missing = np.isnan(values)
         if missing.all():
             raise DataError(f"Column {name!r} has no value in any row of the pool. Leave the column out.")
         seen = values[~missing]
-        return cls(name, float(np.median(seen)), scaling.measure(seen), bool(missing.any()))
+        return cls(name, float(np.median(seen)), Scale.fit(seen, scaling), bool(missing.any()))
 
     @property
     def constant(self) -> bool:
@@ -215,7 +195,7 @@ class DerivedCode(Code):
             part.encode(derived[part.name], features[:, at : at + width])
             at += width
 
-    def with_numbers(self, derived: Mapping[str, Floats], scaling: Scaling, missing: Values | None = None) -> Self:
+    def with_numbers(self, derived: Mapping[str, Floats], scaling: str, missing: Values | None = None) -> Self:
         """The same with codes of the derived numbers of the pool (N,), less those that are constant."""
         codes = [NumericCode.fit(name, each, scaling) for name, each in derived.items() if not np.isnan(each).all()]
         varying = [code for code in codes if code.scale.width] or codes[:1]

@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -85,9 +86,7 @@ def _from_json(cell: Mapping[str, Any]) -> Any:
 
 
 def _to_json(cell: Any) -> Any:
-    if isinstance(cell, timedelta):
-        return {"timedelta": cell.total_seconds()}
-    return {type(cell).__name__: cell.isoformat()}
+    return {type(cell).__name__: cell.total_seconds() if isinstance(cell, timedelta) else cell.isoformat()}
 
 
 def _write_rows(path: str, sheet: str) -> None:
@@ -108,46 +107,31 @@ def _write_rows(path: str, sheet: str) -> None:
 
 def _check_extent(path: str, sheet: str) -> None:
     """Refuse a sheet that is all but empty: its cells are counted before room is taken for its extent."""
-    rows, columns, at = _Range(), _Range(), [0, 0]  # at: the row and column of the open cell
-    n_filled = 0
+    row = column = n_filled = 0
+    top, bottom, left, right = sys.maxsize, 0, sys.maxsize, 0  # of the cells with a value
 
     def start(tag: str, attributes: Mapping[str, str]) -> None:
-        nonlocal n_filled
+        nonlocal row, column, n_filled, top, bottom, left, right
         name = tag.rpartition(" ")[2]
         if name == "row":
-            at[:] = int(attributes.get("r", at[0] + 1)), 0
+            row, column = int(attributes.get("r", row + 1)), 0
         elif name == "c":
-            letters = attributes.get("r", "").rstrip("0123456789")
-            at[1] = _column_number(letters) if letters else at[1] + 1
+            letters = attributes.get("r", "").rstrip("0123456789").upper()
+            column = reduce(lambda number, each: 26 * number + ord(each) - 64, letters, 0) if letters else column + 1
         elif name in ("v", "is"):
             n_filled += 1
-            rows.take(at[0])
-            columns.take(at[1])
+            top, bottom, left, right = min(top, row), max(bottom, row), min(left, column), max(right, column)
 
     with zipfile.ZipFile(path) as archive, archive.open(_member_of(archive, sheet)) as file:
         parser = ParserCreate(namespace_separator=" ")
         parser.StartElementHandler = start
         parser.ParseFile(file)
-    n_cells = rows.length * columns.length
-    if n_cells > FEW_CELLS and n_cells > CELLS_PER_FILLED * n_filled:
+    n_rows, n_columns = bottom - top + 1, right - left + 1
+    if n_filled and FEW_CELLS < n_rows * n_columns > CELLS_PER_FILLED * n_filled:
         raise UnreadableError(
-            f"sheet {sheet!r} reaches over {rows.length:,} rows and {columns.length:,} columns, but only {n_filled:,} "
-            f"cells are filled, the last one in row {rows.last:,}; delete stray cells far from the table"
+            f"sheet {sheet!r} reaches over {n_rows:,} rows and {n_columns:,} columns, but only {n_filled:,} cells are "
+            f"filled, the last one in row {bottom:,}; delete stray cells far from the table"
         )
-
-
-class _Range:
-    """From the first to the last of some numbers above 0."""
-
-    def __init__(self) -> None:
-        self.first, self.last = sys.maxsize, 0
-
-    def take(self, number: int) -> None:
-        self.first, self.last = min(self.first, number), max(self.last, number)
-
-    @property
-    def length(self) -> int:
-        return max(0, self.last - self.first + 1)
 
 
 def _member_of(archive: zipfile.ZipFile, sheet: str) -> str:
@@ -158,13 +142,6 @@ def _member_of(archive: zipfile.ZipFile, sheet: str) -> str:
         targets = {e.get("Id"): e.get("Target", "") for _, e in iterparse(file) if e.tag.endswith("}Relationship")}
     target = targets[ids[sheet]]
     return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-
-
-def _column_number(letters: str) -> int:
-    number = 0
-    for letter in letters.upper():
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number
 
 
 def _write_arrow(table: Any) -> None:

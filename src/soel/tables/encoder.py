@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.errors import DataError, ModelFileError, SchemaError
-from soel.tables.codes import Baseline, Code, Tally, find_scaling
+from soel.errors import ConfigError, DataError, ModelFileError, SchemaError
+from soel.tables.codes import SCALINGS, Baseline, Code, Tally
 from soel.tables.column import Column, Values
 from soel.tables.frame import Frame
 from soel.tables.kinds import kind_of
@@ -39,18 +39,18 @@ class Encoder:
 
     @classmethod
     def fit(cls, frame: Frame, scaling: str) -> Encoder:
-        way, schema = find_scaling(scaling), frame.schema
-        by_name = {} if schema is None else schema.by_name
-        unused = frozenset() if schema is None else schema.unused
-        used = {name: values for name, values in frame.columns.items() if name not in unused}
+        if scaling not in SCALINGS:
+            raise ConfigError(f"There is no scaling called {scaling!r}. Choose one of: {', '.join(SCALINGS)}.")
+        by_name = {} if frame.schema is None else frame.schema.by_name
+        used = frame.used
         if not used:
             raise DataError(
                 "No column gives a feature: all are ids, empty or left out. Name a column as "
                 "<<numeric>>, <<categorical>> or <<text>>."
             )
         columns = {name: by_name.get(name, Column(name, Number.name)) for name in used}
-        codes = tuple(kind_of(columns[name]).fit(columns[name], values, way) for name, values in used.items())
-        return cls(scaling, frame.named, codes, schema)
+        codes = tuple(kind_of(columns[name]).fit(columns[name], values, scaling) for name, values in used.items())
+        return cls(scaling, frame.named, codes, frame.schema)
 
     @property
     def column_names(self) -> tuple[str, ...]:

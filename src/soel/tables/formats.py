@@ -62,16 +62,11 @@ def read_feather(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
 def _read_contained(kind: str, path: Path, options: ReadOptions) -> Any:
     """What the child process reads, as an Arrow table."""
     with contained(kind, path, path.stat().st_size, options.max_unpacked) as file:
-        return _from_stream(file, Budget(path.name, options.max_unpacked))
-
-
-def _from_stream(file: Any, budget: Budget) -> Any:
-    """The table of an Arrow stream, whose bytes are counted."""
-    batches, reader = [], pa.ipc.open_stream(file)
-    for batch in reader:
-        budget.take(decoded_bytes(batch))
-        batches.append(batch)
-    return pa.Table.from_batches(batches, reader.schema)
+        budget, batches, reader = Budget(path.name, options.max_unpacked), [], pa.ipc.open_stream(file)
+        for batch in reader:
+            budget.take(decoded_bytes(batch))
+            batches.append(batch)
+        return pa.Table.from_batches(batches, reader.schema)
 
 
 def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:

@@ -16,7 +16,7 @@ from soel.tables.kinds import kind_of
 from soel.tables.missing import find_codes
 from soel.tables.raw_table import RawTable, as_matrix, check_shape, from_array, raw_from
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.schema import Schema, decide, parse_column
+from soel.tables.schema import Schema, decide
 from soel.types import Kind
 
 LOST = (
@@ -94,7 +94,7 @@ def frame_from(raw: RawTable, options: ReadOptions = DEFAULT) -> Frame:
     """A frame whose schema is decided by its own cells: that of a pool."""
     schema, known = decide(raw, options)
     kept = [column for column in schema.columns if kind_of(column).is_kept]
-    columns = {c.name: known[c.name] if c.name in known else parse_column(c, raw.cells[c.name]) for c in kept}
+    columns = {c.name: known[c.name] if c.name in known else kind_of(c).parse(c, raw.cells[c.name]) for c in kept}
     check_shape(raw.n_rows, len(columns))
     checked = {n: check_finite(n, values) if values.dtype == np.float64 else values for n, values in columns.items()}
     return Frame(checked, raw.named, schema)
@@ -105,13 +105,13 @@ def frame_by(raw: RawTable, schema: Schema) -> Frame:
     by_name = schema.by_name
     if raw.named and any(name in by_name for name in raw.cells):
         columns = {
-            name: parse_column(by_name[name], cells) if name in by_name else cells.as_words()
+            name: kind_of(by_name[name]).parse(by_name[name], cells) if name in by_name else cells.as_words()
             for name, cells in raw.cells.items()
             if name not in by_name or kind_of(by_name[name]).is_kept
         }
     elif len(raw.cells) == len(schema.columns):
         pairs = zip(schema.columns, raw.cells.items(), strict=True)
-        columns = {name: parse_column(each, cells) for each, (name, cells) in pairs}
+        columns = {name: kind_of(each).parse(each, cells) for each, (name, cells) in pairs}
     else:  # of another width, which the encoder says
         columns = {name: cells.as_words() for name, cells in raw.cells.items()}
     check_shape(raw.n_rows, len(columns))

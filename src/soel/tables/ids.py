@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ Ids = NDArray[np.object_]
 _DIGITS = 16
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _TEXT_BYTES = 16
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _BLOCK_ROWS, _BLOCK_BYTES = 65536, 1 << 24  # bound the extra memory
 
 
@@ -39,29 +39,9 @@ def content_ids(frame: Frame) -> Ids:
 
 def find_repeats(frame: Frame) -> NDArray[np.bool_]:
     """Which rows (N,) repeat an earlier one in all columns but ids."""
-    used = frame.used
-    rows = np.zeros(frame.n_rows, np.uint64) if used else np.arange(frame.n_rows, dtype=np.uint64)
-    for values in used.values():
-        rows = _mix(rows, cell_digests(values))
-    repeated = np.ones(frame.n_rows, bool)
-    repeated[np.unique(rows, return_index=True)[1]] = False
-    return repeated
-
-
-def cell_digests(values: Values) -> NDArray[np.uint64]:
-    """Numbers (N,) that are equal where two cells of a column are; words are counted as they come."""
-    if values.dtype == object:
-        codes: dict[Any, int] = {}
-        return np.fromiter((codes.setdefault(cell, len(codes)) for cell in values), np.uint64, len(values))
-    if values.dtype == np.float64:
-        values = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
-    return np.ascontiguousarray(values).view(np.uint64)
-
-
-def _mix(rows: NDArray[np.uint64], digest: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers of rows (N,) with those of one more column mixed in."""
-    mixed = (digest ^ (digest >> np.uint64(29))) * _ODD
-    return (rows ^ (rows >> np.uint64(32))) * _ODD + (mixed ^ (mixed >> np.uint64(32)))
+    if not frame.used:
+        return np.zeros(frame.n_rows, bool)
+    return np.array([not each.endswith("-0") for each in content_ids(replace(frame, columns=frame.used))])
 
 
 def check_ids(name: str, cells: Sequence[Any]) -> Ids:
@@ -91,7 +71,7 @@ def _check_characters(name: str, texts: Sequence[str]) -> None:
 
 
 def _digests(frame: Frame) -> Iterator[str]:
-    parts = [_cell_bytes(column) for column in frame.columns.values()]
+    parts = [cell_bytes(column) for column in frame.columns.values()]
     n_rows = max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // sum(part.shape[1] for part in parts)))
     for start in range(0, frame.n_rows, n_rows):
         block = np.hstack([part[start : start + n_rows] for part in parts])
@@ -100,18 +80,17 @@ def _digests(frame: Frame) -> Iterator[str]:
             yield hashlib.sha256(rows[at : at + width]).hexdigest()[:_DIGITS]
 
 
-def _cell_bytes(column: Values) -> NDArray[np.uint8]:
+def cell_bytes(column: Values) -> NDArray[np.uint8]:
     """The cells of a column as bytes (N, width), equal for equal values on every machine."""
     if column.dtype == object:
         texts = {cell: _text_bytes(cell) for cell in set(column.tolist())}
         joined = b"".join([texts[cell] for cell in column.tolist()])
         return np.frombuffer(joined, np.uint8).reshape(len(column), _TEXT_BYTES)
     if column.dtype.kind == "M":
-        return (
-            np.ascontiguousarray(column.astype("datetime64[us]").astype("<i8")).view(np.uint8).reshape(len(column), 8)
-        )
-    values = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no negative zero
-    return np.ascontiguousarray(values, "<f8").view(np.uint8).reshape(len(column), 8)
+        numbers = column.astype("datetime64[us]").astype("<i8")
+    else:
+        numbers = np.where(np.isnan(column), np.nan, column + 0.0).astype("<f8")  # one NaN, and no negative zero
+    return np.ascontiguousarray(numbers).view(np.uint8).reshape(len(column), 8)
 
 
 def _text_bytes(cell: str | None) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from soel.checks import check_labels
 from soel.errors import LabelError
+from soel.tables.arrow import pa
 from soel.tables.column import Values
 from soel.tables.frame import Frame, frame_from
-from soel.tables.ids import cell_digests, find_repeats
+from soel.tables.ids import cell_bytes, find_repeats
 from soel.tables.open import read_raw
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.tables.schema import Schema
@@ -73,11 +74,10 @@ def inspect_frame(frame: Frame, labels: Any = None) -> Schema | None:
     for column in frame.schema.columns:
         values, odd = used.get(column.name), list(column.seen.oddities)
         if values is not None:
-            digest = cell_digests(values)
-            same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), column.name)
-            if same_as != column.name and bool((digest != digest[0]).any()):
+            same_as = first.setdefault(sha256(cell_bytes(values).data).digest(), column.name)
+            if same_as != column.name and column.seen.n_distinct + bool(column.seen.n_missing) > 1:
                 odd.append(f"the same as {same_as!r}")
-            if _leaks(digest, values, known):
+            if known is not None and _leaks(values, known):
                 odd.append("tells the labels by itself: leave it out with <<ignore>> if it is not known beforehand")
         found.append(replace(column, seen=replace(column.seen, oddities=tuple(odd))))
     n_repeated = frame.schema.n_rows - frame.n_rows or int(find_repeats(frame).sum())
@@ -96,23 +96,17 @@ def _known_labels(labels: Any, n_rows: int) -> NDArray[np.int8] | None:
     return known if enough else None
 
 
-def _leaks(digest: NDArray[np.uint64], values: Values, labels: NDArray[np.int8] | None) -> bool:
-    """Whether a column ranks the known labels by itself: by its numbers, by its categories, or by where it is empty.
-
-    digest: (N,), equal where cells are.
-    """
-    if labels is None:
-        return False
-    known = labels >= 0
-    is_anomaly = labels[known] == 1
+def _leaks(values: Values, labels: NDArray[np.int8]) -> bool:
+    """Whether a column ranks the known labels by itself: by its numbers, by its categories, or by where it is empty."""
+    values, is_anomaly = values[labels >= 0], labels[labels >= 0] == 1
     if values.dtype != np.float64:
-        return _area(_rates_elsewhere(digest[known], is_anomaly), is_anomaly) >= LEAK
-    values = values[known]
+        cells = pa.array(values).dictionary_encode(null_encoding="encode").indices.to_numpy()
+        return _area(_rates_elsewhere(cells, is_anomaly), is_anomaly) >= LEAK
     missing = np.isnan(values)
     return _ranks(missing.astype(np.float64), is_anomaly) or _ranks(values[~missing], is_anomaly[~missing])
 
 
-def _rates_elsewhere(cells: NDArray[np.uint64], is_anomaly: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _rates_elsewhere(cells: NDArray[np.int32], is_anomaly: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The share of anomalies (n,) among the other rows with the same cell; among all rows where there is no other."""
     _, codes, counts = np.unique(cells, return_inverse=True, return_counts=True)
     n_anomalies = np.bincount(codes, is_anomaly)

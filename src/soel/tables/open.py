@@ -26,7 +26,7 @@ from soel.tables.limits import check_header, check_known, enough_memory
 from soel.tables.parts import beside_names, open_parquet, read_npy, read_npz, read_parquet, with_notes
 from soel.tables.raw_table import Layout, RawTable, raw_from, raw_from_arrow
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.schema import Schema, parse_column
+from soel.tables.schema import Schema
 from soel.tables.text_files import PACKED, inner_suffix, is_packed
 
 _NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
@@ -162,7 +162,7 @@ def _collect_cells(raw: RawTable, frame: Frame) -> dict[str, NDArray[np.object_]
         if column is not None and column.form.missing:  # a code is shown as it is written
             column = replace(column, form=replace(column.form, missing=()))
         if column is not None and kind_of(column).is_as_stored(column):
-            numbers = parse_column(column, cells).tolist()
+            numbers = kind_of(column).parse(column, cells).tolist()
             whole = [int(value) if value.is_integer() else value for value in numbers]
             columns[name] = as_objects([None if value != value else value for value in whole])
         else:

@@ -10,11 +10,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from soel.errors import ConfigError, DataError
@@ -148,7 +148,13 @@ def write_rows(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[
 def read_rows(path: str | Path) -> list[dict[str, str]]:
     """The rows of a CSV file by column name. Rows without any text are left out, short rows are filled up."""
     path = Path(path)
-    lines = list(_lines(path))
+    text = _read_text(path)
+    first = next((line for line in io.StringIO(text) if line.strip()), "")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sniff_separator(first))
+    try:
+        lines = [(reader.line_num, cells) for cells in reader if any(cells)]
+    except csv.Error as error:
+        raise DataError(f"{path.name} is not a CSV file: {error}. Save it as CSV UTF-8.") from error
     if not lines:
         raise DataError(f"{path.name} is empty. The first line must hold column names.")
     header = [restore(name).strip() for name in lines[0][1]]
@@ -170,18 +176,6 @@ def _row(path: Path, number: int, header: list[str], cells: list[str]) -> dict[s
     return {name: restore(cell) for name, cell in zip(header, filled, strict=False)}
 
 
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and cells of all lines that hold any text."""
-    file = io.StringIO(_read_text(path), newline="")
-    try:
-        reader = csv.reader(file, delimiter=sniff_separator(_first_line(file)))
-        for cells in reader:
-            if any(cells):
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise DataError(f"{path.name} is not a CSV file: {error}. Save it as CSV UTF-8.") from error
-
-
 def _read_text(path: Path) -> str:
     """A file as text, in the encoding that it was saved in: Excel's own is not UTF-8 everywhere."""
     try:
@@ -194,13 +188,6 @@ def _read_text(path: Path) -> str:
         return content.decode(guess_encoding(path.name, content, whole=True))
     except UnicodeDecodeError as error:
         raise DataError(f"{path.name} is damaged, or no text ({error.reason}). Save it as CSV UTF-8.") from error
-
-
-def _first_line(file: TextIO) -> str:
-    """The first line with any text; the file is wound back to its start."""
-    line = next((line for line in file if line.strip()), "")
-    file.seek(0)
-    return line
 
 
 def _cell(value: Any) -> str:

@@ -198,11 +198,6 @@ def decide(raw: RawTable, options: ReadOptions = DEFAULT) -> tuple[Schema, dict[
     return Schema(tuple(decided), raw.n_rows, 0, decimal or ".", raw.layout, *flags), values
 
 
-def parse_column(column: Column, cells: RawColumn) -> Values:
-    """The values of a column, read as its kind says; cells that read differently are refused."""
-    return kind_of(column).parse(column, cells)
-
-
 def _tidied(column: RawColumn, asked: str | None) -> tuple[Any, Floats | None]:
     """Text as tidy Arrow strings with null for missing, and its values where all are plain numbers."""
     if asked in AS_WORDS:  # none of which is missing
@@ -236,7 +231,7 @@ def _source(
         words = ColumnSource(name, column, asked if asked in AS_WORDS else Category.option)
         return replace(words, texts=words.as_texts)
     is_number = column.type in ("number", "flag", "duration")
-    plain = parse_column(Column(name, Number.name), column) if is_number else None  # refuses infinities
+    plain = Number().parse(Column(name, Number.name), column) if is_number else None  # refuses infinities
     return ColumnSource(name, column, asked, None, plain, None, column.whole, column.lost, hints)
 
 

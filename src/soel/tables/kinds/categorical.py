@@ -17,7 +17,6 @@ from soel.tables.codes import (
     Counted,
     DerivedCode,
     NumericCode,
-    Scaling,
     count_categories,
 )
 from soel.tables.column import Column, Values, as_categories
@@ -59,9 +58,9 @@ class CategoryCode(Code):
     kind: str = field(default="categorical", kw_only=True)
 
     @classmethod
-    def fit(cls, name: str, counts: Counter[str], n_missing: int, scaling: Scaling) -> CategoryCode:
+    def fit(cls, name: str, counts: Counter[str], n_missing: int, scaling: str) -> CategoryCode:
         """Look at how often the categories occur in the pool."""
-        constant = scaling.drops_constant and len(counts) + bool(n_missing) == 1
+        constant = scaling == "standard" and len(counts) + bool(n_missing) == 1
         return cls(name, tuple(sorted(counts)), n_missing > 0, constant)
 
     @property
@@ -102,7 +101,7 @@ class FrequencyCode(DerivedCode):
     kind: str = field(default="frequency", kw_only=True)
 
     @classmethod
-    def fit(cls, name: str, counts: Counter[str], values: Values, scaling: Scaling) -> FrequencyCode:
+    def fit(cls, name: str, counts: Counter[str], values: Values, scaling: str) -> FrequencyCode:
         repeated = {text: count for text, count in counts.items() if count > 1}
         code = cls(name, (), dict(sorted(repeated.items())), len(values))
         return code.with_numbers(code.derive(values), scaling)
@@ -131,7 +130,7 @@ class FrequencyCode(DerivedCode):
         return ColumnCounts(len(values), n_missing, (n_common, len(values) - n_missing - n_common))
 
 
-def fit_words(name: str, values: Values, scaling: Scaling, marks_missing: bool = True) -> Code:
+def fit_words(name: str, values: Values, scaling: str, marks_missing: bool = True) -> Code:
     """The code of words (N,), by how many different ones there are."""
     counts = Counter(values.tolist())
     n_missing = counts.pop(None, 0)
@@ -150,7 +149,7 @@ class Category(ColumnKind):
     def sniff(self, source: ColumnSource) -> Found | None:
         return Found(see_words(source.words, len(source.cells)))
 
-    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+    def fit(self, column: Column, values: Values, scaling: str) -> Code:
         return fit_words(column.name, values, scaling)
 
     def becomes(self, column: Column) -> str:
@@ -200,7 +199,7 @@ class FreeText(ColumnKind):
         doubt = "it could also be names that say nothing: <<ignore>> leaves them out"
         return Found(seen, doubt=doubt) if words.share >= NEARLY_ALL else None
 
-    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+    def fit(self, column: Column, values: Values, scaling: str) -> Code:
         code = TextCode(column.name, ())
         return code.with_numbers(code.derive(values), scaling)
 
@@ -214,7 +213,7 @@ class IPv4Code(DerivedCode):
     kind: str = field(default="address", kw_only=True)
 
     @classmethod
-    def fit(cls, name: str, values: Values, scaling: Scaling) -> IPv4Code:
+    def fit(cls, name: str, values: Values, scaling: str) -> IPv4Code:
         code, n_distinct, levels = cls(name, ()), 1, dict[str, Values]()
         for part, networks in code.derive(values).items():
             n = len({*networks.tolist()} - {None})
@@ -261,7 +260,7 @@ class IPv4(ColumnKind):
             return np.full(len(cells), None, object)
         raise self.differs(column, f"values such as {example_of(cells)}")
 
-    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+    def fit(self, column: Column, values: Values, scaling: str) -> Code:
         return IPv4Code.fit(column.name, values, scaling)
 
 
@@ -313,7 +312,7 @@ class Constant(Number):
     def parse(self, column: Column, cells: RawColumn) -> Values:
         return cells.as_words() if column.form.layout == WORDS else super().parse(column, cells)
 
-    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+    def fit(self, column: Column, values: Values, scaling: str) -> Code:
         if values.dtype == np.float64:
             return NumericCode.fit(column.name, values, scaling)
         return fit_words(column.name, values, scaling)

@@ -15,7 +15,7 @@ import numpy as np
 
 from soel.errors import DataError, SchemaError
 from soel.tables.arrow import pa, pc, tidy
-from soel.tables.codes import Code, Scaling
+from soel.tables.codes import Code
 from soel.tables.column import PLAIN, Column, Form, Seen, Values, as_seconds
 from soel.tables.raw_table import RawColumn
 from soel.types import Floats
@@ -169,7 +169,7 @@ class ColumnKind:
         """The values as a person reads them."""
         return values
 
-    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+    def fit(self, column: Column, values: Values, scaling: str) -> Code:
         """The code of a column, by what it holds in the pool (N,)."""
         raise NotImplementedError(f"columns of kind {self.name} give no features")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from soel.errors import DataError
 from soel.tables.arrow import as_mask, is_all, is_any, pa, pc, tidy
-from soel.tables.codes import Code, NumericCode, Scaling
+from soel.tables.codes import Code, NumericCode
 from soel.tables.column import BOUNDS, PLAIN, Column, Form, Values, check_finite
 from soel.tables.kinds.kind import (
     ColumnKind,
@@ -116,7 +116,7 @@ class Number(ColumnKind):
     def is_as_stored(self, column: Column) -> bool:
         return self.name == Number.name and column.form.is_plain and not column.form.missing
 
-    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+    def fit(self, column: Column, values: Values, scaling: str) -> Code:
         return NumericCode.fit(column.name, values, scaling)
 
     def asked_in_vain(self, source: ColumnSource) -> DataError:

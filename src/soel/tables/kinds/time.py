@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from soel.errors import DataError, SchemaError
 from soel.tables.arrow import as_mask, is_all, is_any, nulls_where, pa, pc, tidy
-from soel.tables.codes import Code, Counted, DerivedCode, NumericCode, Scaling
+from soel.tables.codes import Code, Counted, DerivedCode, NumericCode
 from soel.tables.column import PLAIN, Column, Form, Values, as_seconds
 from soel.tables.kinds.kind import ColumnKind, ColumnSource, Found, example_of, see_numbers, see_times
 from soel.tables.kinds.number import N_HEAD, Number, has_leading_zeros, parse_numbers
@@ -88,7 +88,7 @@ class TimeCode(DerivedCode):
     kind: str = field(default="time", kw_only=True)
 
     @classmethod
-    def fit(cls, name: str, values: Values, scaling: Scaling) -> TimeCode:
+    def fit(cls, name: str, values: Values, scaling: str) -> TimeCode:
         code, seconds = cls(name, ()), as_seconds(values)
         present = seconds[~np.isnan(seconds)]
         span = float(present.max() - present.min()) / DAY
@@ -187,7 +187,7 @@ class Time(ColumnKind):
             raise self.differs(column, f"values such as {example_of(cells)}")
         return np.asarray(found)
 
-    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+    def fit(self, column: Column, values: Values, scaling: str) -> Code:
         return TimeCode.fit(column.name, values, scaling)
 
     def asked_in_vain(self, source: ColumnSource) -> DataError:
