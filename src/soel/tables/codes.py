@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from soel.errors import DataError, SchemaError
-from soel.tables.column import Values
+from soel.tables.column import Values, as_categories
 from soel.types import Floats, from_plain, read_fields
 
 SCALINGS = ("none", "standard")
@@ -97,9 +97,20 @@ class Code(ABC):
         """The numbers (N,) that are counted for drift."""
         return values
 
+    def categories_of(self, values: Values) -> Values:
+        """The categories (N,) that are counted for drift, None for missing."""
+        return as_categories(values)
+
     def edges(self, values: Values) -> tuple[float, ...]:
-        """The edges of the steps in which the pool's values (N,) are counted."""
-        return find_edges(self.numbers(values))
+        """The edges of the steps in which the pool's numbers (N,) are counted: the least, the deciles, the greatest."""
+        if self.counted == "categories":
+            return ()
+        numbers = self.numbers(values)
+        ordered = np.sort(numbers[~np.isnan(numbers)])
+        if not len(ordered):
+            return ()
+        places = np.linspace(0, len(ordered) - 1, N_STEPS + 1).astype(np.int64)
+        return (float(ordered[0]), *np.unique(ordered[places][1:-1]).tolist(), float(ordered[-1]))
 
     def measure(self, values: Values) -> ColumnBaseline:
         """What the pool holds in the column (N,)."""
@@ -107,8 +118,20 @@ class Code(ABC):
         return ColumnBaseline(self.counted, self.tally(values, edges), edges)
 
     def tally(self, values: Values, edges: tuple[float, ...]) -> ColumnCounts:
-        """What new rows hold in the column (n,), by the edges of the pool."""
-        return count_numbers(self.numbers(values), edges)
+        """What new rows hold in the column (n,): categories one by one, numbers by steps between the pool's edges."""
+        if self.counted == "categories":
+            words = Counter(self.categories_of(values).tolist())
+            return ColumnCounts(len(values), words.pop(None, 0), words=_shorten(words))
+        numbers = self.numbers(values)
+        present = numbers[~np.isnan(numbers)]
+        counts = ColumnCounts(len(numbers), len(numbers) - len(present), (0,) * (len(edges) + 1))
+        if not len(present):
+            return counts
+        if edges:
+            below = np.searchsorted(edges, present, side="left")  # values up to an edge belong to the step below it
+            below[present == edges[0]] = 1
+            counts = replace(counts, steps=tuple(np.bincount(below, minlength=len(edges) + 1).tolist()))
+        return replace(counts, low=float(present.min()), high=float(present.max()))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -272,37 +295,6 @@ def tally_json(tally: Tally) -> dict[str, Any]:
 def tally_from_json(values: Mapping[str, Any]) -> Tally:
     """Back from plain values."""
     return {str(name): from_plain(ColumnCounts, counts) for name, counts in values.items()}
-
-
-def find_edges(values: Floats) -> tuple[float, ...]:
-    """The least of the numbers (N,), the deciles between, and the greatest."""
-    ordered = np.sort(values[~np.isnan(values)])
-    if not len(ordered):
-        return ()
-    places = np.linspace(0, len(ordered) - 1, N_STEPS + 1).astype(np.int64)
-    return (float(ordered[0]), *np.unique(ordered[places][1:-1]).tolist(), float(ordered[-1]))
-
-
-def count_numbers(values: Floats, edges: tuple[float, ...]) -> ColumnCounts:
-    """Numbers (n,), NaN for missing, by steps between the edges."""
-    present = values[~np.isnan(values)]
-    n_missing = len(values) - len(present)
-    steps = np.zeros(len(edges) + 1, np.int64)
-    if not len(present):
-        return ColumnCounts(len(values), n_missing, tuple(steps.tolist()))
-    if edges:
-        below = np.searchsorted(edges, present, side="left")  # values up to an edge belong to the step below it
-        below[present == edges[0]] = 1
-        steps = np.bincount(below, minlength=len(edges) + 1)
-    ends = float(present.min()), float(present.max())
-    return ColumnCounts(len(values), n_missing, tuple(steps.tolist()), *ends)
-
-
-def count_categories(cells: Iterable[str | None]) -> ColumnCounts:
-    """Categories one by one."""
-    words = Counter(cells)
-    n_missing = words.pop(None, 0)
-    return ColumnCounts(words.total() + n_missing, n_missing, words=_shorten(words))  # type: ignore[arg-type]
 
 
 def _shorten(words: Counter[str]) -> dict[str, int]:

@@ -17,7 +17,6 @@ from soel.tables.codes import (
     Counted,
     DerivedCode,
     NumericCode,
-    count_categories,
 )
 from soel.tables.column import Column, Values, as_categories
 from soel.tables.kinds.kind import (
@@ -79,12 +78,6 @@ class CategoryCode(Code):
         codes = np.fromiter((positions.get(cell, -1) for cell in cells), np.int64, len(cells))
         known = np.flatnonzero(codes >= 0)
         features[known, codes[known]] = 1
-
-    def edges(self, values: Values) -> tuple[float, ...]:
-        return ()
-
-    def tally(self, values: Values, edges: tuple[float, ...]) -> ColumnCounts:
-        return count_categories(as_categories(values).tolist())
 
 
 @dataclass(frozen=True)
@@ -227,12 +220,9 @@ class IPv4Code(DerivedCode):
         """The networks (N,) of one, two and three blocks, and the addresses."""
         return {self.name if n == 4 else f"{self.name} /{8 * n}": _networks(values, n) for n in (1, 2, 3, 4)}
 
-    def edges(self, values: Values) -> tuple[float, ...]:
-        return ()
-
-    def tally(self, values: Values, edges: tuple[float, ...]) -> ColumnCounts:
+    def categories_of(self, values: Values) -> Values:
         """Networks of two blocks."""
-        return count_categories(_networks(values, 2).tolist())
+        return _networks(values, 2)
 
 
 class IPv4(ColumnKind):
