@@ -204,8 +204,11 @@ def test_a_view_that_never_ends_is_read_where_it_is_named_and_given_up(
     in_database("CREATE TABLE t(a)", "INSERT INTO t VALUES (1)", statement)(tmp_path / "t.db")
     assert read_table(tmp_path / "t.db").frame.n_rows == 1, "the only table is chosen, not the view"
     monkeypatch.setattr(formats, "MOST_SECONDS", 0.2)
+    options = ReadOptions(query="v", max_unpacked=1_000_000)
     with pytest.raises(DataError, match=r"no row came for|more than 1,000,000 bytes"):
-        read_table(tmp_path / "t.db", options=ReadOptions(query="v", max_unpacked=1_000_000))
+        read_table(tmp_path / "t.db", options=options)
+    with pytest.raises(DataError, match=r"no row came for|more than 1,000,000 bytes"):
+        copy_as_parquet(f"sqlite:///{tmp_path / 't.db'}", tmp_path, options)
 
 
 @pytest.mark.parametrize("query", ["WITH x AS (SELECT 1) DELETE FROM t", "DELETE FROM t", "SELECT 1; DROP TABLE t"])

@@ -17,9 +17,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 from soel.errors import DataError
+from soel.tables import formats
 from soel.tables.open import copy_as_parquet, read_table
 from soel.tables.read_options import ReadOptions
 
@@ -89,6 +91,17 @@ def test_a_database_behind_an_address(tmp_path: Path) -> None:
     for query in ("SELECT size FROM t WHERE size > 0", "v"):
         copy = copy_as_parquet(f"sqlite:///{tmp_path / 't.db'}", tmp_path, ReadOptions(query=query))
         assert read_table(copy).frame.columns["size"].tolist() == [1.5]
+
+
+def test_a_column_whose_type_changes_after_many_rows_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "ROWS_AT_ONCE", 2)
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        connection.execute("CREATE TABLE t(a, b)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, None), (2, None), (2.5, 7), ("x", 8), (None, 9.5)])
+        connection.commit()
+    table = pyarrow.parquet.read_table(copy_as_parquet(tmp_path / "t.db", tmp_path, ReadOptions()))
+    assert table.column("a").to_pylist() == ["1", "2", "2.5", "x", None]
+    assert table.column("b").to_pylist() == [None, None, 7, 8, 9.5]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1", "windows-1252"])

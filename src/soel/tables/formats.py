@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]
 _NO_OBJECT = re.compile(rb"(?:\A|\n)[ \t\r]*([^\s{])")  # Arrow ends the process where all of a file is null
 LONGEST_CELL = 1 << 26  # bytes of one value of a database
 MOST_SECONDS = 60  # that a database may take for a row
+ROWS_AT_ONCE = 10_000
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 
 
@@ -163,7 +165,6 @@ def _read_duckdb(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
 
 
 READ_ONLY = {
-    "sqlite": "PRAGMA query_only = ON",
     "postgresql": "SET TRANSACTION READ ONLY",
     "mysql": "SET SESSION TRANSACTION READ ONLY",
     "mariadb": "SET SESSION TRANSACTION READ ONLY",
@@ -180,10 +181,13 @@ def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
         shown = engine.url.render_as_string(hide_password=True)
     except Exception as error:
         raise ConfigError(f"The address of the database cannot be used: {reason(error)}.") from error
+    if engine.dialect.name == "sqlite":  # as a file, whose queries are bounded
+        engine.dispose()
+        return read_database(Path(engine.url.database or ":memory:"), options)
     if engine.dialect.name not in READ_ONLY:
         engine.dispose()
         raise ConfigError(
-            f"{shown}: only databases that can be opened for reading alone are queried: {', '.join(READ_ONLY)}. "
+            f"{shown}: only databases that can be opened for reading are queried: sqlite, {', '.join(READ_ONLY)}. "
             "Export the rows as Parquet or CSV."
         )
     try:
@@ -229,20 +233,29 @@ def _choose(name: str, names: Sequence[str], asked: str | None, what: str, optio
 
 def _from_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], budget: Budget | None = None) -> Any:
     """An Arrow table from rows of Python objects; a column of mixed cells becomes text."""
-    cells: list[list[Any]] = [[] for _ in names]
-    for row in rows:
+    columns: list[list[Any]] = [[] for _ in names]
+    left = iter(rows)
+    while piece := list(islice(left, ROWS_AT_ONCE)):  # which are soon let go: objects take many times their bytes
         if budget is not None:
-            budget.take(sum(8 + (len(cell) if isinstance(cell, str | bytes) else 0) for cell in row))
-        for at, column in enumerate(cells):
-            column.append(row[at] if at < len(row) else None)
-    return pa.table([_column(column) for column in cells], names=list(names))
+            budget.take(sum(8 + (len(cell) if isinstance(cell, str | bytes) else 0) for row in piece for cell in row))
+        for at, chunks in enumerate(columns):
+            chunks.append(_column([row[at] if at < len(row) else None for row in piece]))
+    return pa.table([_joined(chunks) for chunks in columns], names=list(names))
 
 
 def _column(cells: list[Any]) -> Any:
     try:
         return pa.array(cells)
-    except (ValueError, TypeError):  # of several types
+    except (ValueError, TypeError, OverflowError):  # of several types
         return pa.array([None if is_missing(cell) else cell_text(cell) for cell in cells], pa.string())
+
+
+def _joined(chunks: list[Any]) -> Any:
+    tables = [pa.table([chunk], names=["a"]) for chunk in chunks]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive").column(0) if chunks else pa.nulls(0)
+    except (ValueError, TypeError):  # of several types
+        return _column([cell for chunk in chunks for cell in chunk.to_pylist()])
 
 
 def _package(name: str, what: str, extra: str) -> Any:
