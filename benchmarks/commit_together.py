@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 from tests.session.stores.postgres_server import find_binaries, running_server
 
-from soel.session.event_table import Batch, GroupCommit
 from soel.session.events import Event
-from soel.session.store import SqlStore
+from soel.session.store import Batch, GroupCommit, SqlStore
 
 N_PEOPLE, N_ANSWERS, N_RUNS = 20, 20, 5
 
@@ -27,7 +26,7 @@ class Alone(GroupCommit):
 
     def store(self, events: Batch) -> Batch:
         with self._turn:
-            return self.write([events])[0]
+            return self._write([events])[0]
 
 
 def answer_at_once(store: SqlStore) -> np.ndarray:

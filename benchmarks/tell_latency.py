@@ -23,7 +23,8 @@ import numpy as np
 from soel.records import body_of
 from soel.session import Session, SessionOptions, create
 from soel.session.events import Event
-from soel.session.rounds import Draw, ModelRef, PoolRecord, Round, save_record
+from soel.session.pool_records import PoolRecord, save_record
+from soel.session.rounds import Draw, ModelRef, Round
 from soel.web.auth import Auth, User
 
 N_ANNOTATORS, N_TELLS, N_ITEMS, LIMIT_MS = 20, 20, 450, 50.0

@@ -23,9 +23,9 @@ from soel.cli.sheet import tell_sheet, write_sheet
 from soel.model_folder import load_model
 from soel.session import Session, SessionOptions, create, scores
 from soel.session.check import check_session
-from soel.session.event_table import digest_of
 from soel.session.folder import CHECKED
 from soel.session.labels import FORMATS, export_labels, import_labels
+from soel.session.store import digest_of
 from soel.settings import DEFAULT
 from soel.types import Verdict
 from soel.web.launch import view_of

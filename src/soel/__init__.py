@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from soel.networks.base import Backbone as Backbone
     from soel.networks.objectives import Objective as Objective
     from soel.session import Answer as Answer, Session as Session, SessionOptions as SessionOptions
-    from soel.session.create import create_session as create_session, open_session as open_session
+    from soel.session.create import (
+        create_session as create_session,
+        list_sessions as list_sessions,
+        open_session as open_session,
+    )
     from soel.session.growth import add_data as add_data, remove_items as remove_items
     from soel.session.labels import take_labels as take_labels
-    from soel.session.listing import list_sessions as list_sessions
     from soel.settings import PROFILES as PROFILES, Profile as Profile, Schedule as Schedule
     from soel.types import (
         Estimate as Estimate,
@@ -63,9 +66,8 @@ _HOME_OF = {
         "soel.networks.base": "Backbone",
         "soel.networks.objectives": "Objective",
         "soel.session": "Answer Session SessionOptions",
-        "soel.session.create": "create_session open_session",
+        "soel.session.create": "create_session list_sessions open_session",
         "soel.session.growth": "add_data remove_items",
-        "soel.session.listing": "list_sessions",
         "soel.session.labels": "take_labels",
         "soel.images.picture_pool": "MediaOptions",
         "soel.settings": "PROFILES Profile Schedule",

@@ -84,12 +84,6 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def sync_file(path: Path) -> None:
-    """Wait until a file that somebody else wrote is on disk."""
-    with explaining(path):
-        _sync(path)
-
-
 def _sync(path: Path) -> None:
     how = "rb" if os.name == "posix" else "rb+"  # elsewhere only a file that may be written can be synced
     with path.open(how) as file:
@@ -328,7 +322,8 @@ def _sync_all(folder: Path) -> None:
     """Wait for every file below, and for the names of all of them."""
     for place, _, names in os.walk(folder):
         for name in names:
-            sync_file(Path(place) / name)
+            with explaining(Path(place) / name):
+                _sync(Path(place) / name)
         sync_folder(Path(place))
 
 

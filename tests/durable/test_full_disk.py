@@ -12,7 +12,7 @@ from soel.errors import DiskFullError
 from soel.files import building, copy_whole, write_whole
 from soel.images.extract import GrowingMatrix
 from soel.model_folder import read_model, write_model
-from soel.session.rounds import PoolRecord, load_record, save_record
+from soel.session.pool_records import PoolRecord, load_record, save_record
 from soel.tables.rows import write_table
 from tests.disks import SmallDisk
 

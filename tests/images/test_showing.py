@@ -12,7 +12,7 @@ from PIL import Image
 
 from soel.errors import DataError
 from soel.images.decode import as_jpeg, load_thumbnail
-from soel.session.media import nearest
+from soel.session.pictures import nearest
 from tests.images.makers import noise
 
 

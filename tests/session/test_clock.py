@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from soel.session import Session, store
-from soel.session.leases import AHEAD, as_text
+from soel.session.people import AHEAD, as_text
 from soel.types import Verdict
 from tests.session.conftest import MakeSession
 

@@ -14,9 +14,8 @@ from soel.errors import SoelError
 from soel.oracle import SimulatedExpert
 from soel.session import Session, fold
 from soel.session.growth import remove_items
-from soel.session.leases import turn_of
 from soel.session.marks import Mark, Region
-from soel.session.people import measure_agreement, measure_people, share_out
+from soel.session.people import measure_agreement, measure_people, share_out, turn_of
 from soel.session.standing import measure_quality
 from soel.session.state import SessionState
 from tests.session.conftest import IDS, TRUTH, MakeSession

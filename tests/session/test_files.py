@@ -9,7 +9,7 @@ import pytest
 from soel.errors import SessionError
 from soel.files import MARK, mark, take_lock
 from soel.session import SessionFolder
-from soel.session.rounds import PoolRecord, load_record, save_record
+from soel.session.pool_records import PoolRecord, load_record, save_record
 
 RECORD = PoolRecord(np.array([0.1, -2.5, 1e300]), np.arange(6, dtype=np.float32).reshape(3, 2))
 

@@ -65,7 +65,7 @@ def test_names_and_items_are_checked(session: Session) -> None:
 
 
 def test_a_refine_leaves_what_was_assigned(session: Session) -> None:
-    from soel.session.draw import items_held
+    from soel.session.rounds import items_held
 
     asked = session.ask(4).items
     session.assign(["bob"], [asked[3]])

@@ -211,7 +211,7 @@ def test_the_estimate_uses_each_label_once_with_the_pool_of_its_round(session: S
     session.tell({next(item for item in IDS if item not in drawn): "normal"})  # nobody asked about it
     session.fit()
     assert isinstance(session.learner, FakeLearner)
-    first, second = session.learner.seen[-1]
+    first, second = session.learner.seen[-2]
     rounds = session.state.rounds
     assert [IDS[row] for row in first.rows] == [draw.item for draw in rounds[0].asked]
     assert [IDS[row] for row in second.rows] == [draw.item for draw in rounds[1].asked]

@@ -6,7 +6,7 @@ import pytest
 
 from soel.errors import DataError, LabelError, SessionError, SoelError, UnknownItemError
 from soel.session import Answer, Event, Session
-from soel.session.answers import decision_on
+from soel.session.events import decision_on
 from soel.types import Verdict
 
 

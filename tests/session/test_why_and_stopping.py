@@ -9,7 +9,7 @@ from soel.errors import DamagedError, SessionError, UnknownItemError
 from soel.oracle import SimulatedExpert
 from soel.records import body_of, read_body
 from soel.session import Session, SessionFolder, StoppingAdvice
-from soel.session.stopping import HeldBack
+from soel.session.pool_records import HeldBack, judge_moves
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession, make_points
 
 
@@ -100,12 +100,44 @@ def test_a_single_label_has_nothing_to_compare_with(session: Session) -> None:
     advice = session.stopping_advice()
     assert advice is not None
     assert (advice.radius_before, advice.radius_drop, advice.go_on) == (None, None, "unknown")
+    assert advice.n_anomalies == 0
     assert advice.held_back == (HeldBack(1, 1, None),)
 
 
 @pytest.mark.parametrize(
-    ("n_labels", "radius", "agreement", "advice"),
-    [(20, 0.8, 0.99, "yes"), (20, 0.99, 0.9, "yes"), (20, 0.99, 0.99, "little"), (7, 0.5, 0.1, "unknown")],
+    ("n_labels", "n_anomalies", "share", "doubt", "moved", "advice"),
+    [
+        (20, 3, 0.1, 0.04, 0.02, "yes"),  # half of the doubt
+        (20, 3, 0.1, 0.04, 0.005, "little"),
+        (20, 3, 0.1, 0.3, 0.005, "yes"),  # the interval is wider than the share itself
+        (20, 3, 0.01, 0.04, 0.005, "little"),  # but not than five points
+        (20, 0, 0.1, 0.04, 0.005, "unknown"),
+        (7, 3, 0.1, 0.04, 0.005, "unknown"),
+        (20, 3, 0.1, 0.0, None, "unknown"),
+    ],
 )
-def test_advice_is_a_rule_of_thumb(n_labels: int, radius: float, agreement: float, advice: str) -> None:
-    assert StoppingAdvice(n_labels, n_labels // 4, 1.0, radius, agreement).go_on == advice
+def test_advice_is_a_rule_of_thumb(
+    n_labels: int, n_anomalies: int, share: float, doubt: float, moved: float | None, advice: str
+) -> None:
+    measured = StoppingAdvice(n_labels, n_anomalies, n_labels // 4, 1.0, 0.9, 0.9, share, doubt, moved)
+    assert measured.go_on == judge_moves(n_labels, n_anomalies, share, doubt, moved) == advice
+
+
+def test_a_share_that_was_given_does_not_move(make_session: MakeSession) -> None:
+    session = make_session(contamination=0.1)
+    finish_round(session, 8)
+    session.fit()
+    advice = session.stopping_advice()
+    assert advice is not None
+    assert (advice.share, advice.moved, advice.go_on) == (0.1, None, "unknown")
+
+
+def test_the_newest_quarter_is_compared_with_the_others(session: Session) -> None:
+    finish_round(session, 8)
+    session.fit()
+    advice, state = session.stopping_advice(), session.state
+    assert advice is not None
+    older = sorted(state.labels, key=lambda item: state.answers[item].number)[:6]
+    before, now = (session.learner.estimate(session.evidence(state, among)) for among in (older, None))
+    assert advice.moved == abs(now.value - before.value)
+    assert (advice.share, advice.doubt) == (now.value, (now.high - now.low) / 2)

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from soel.images import picture_pool
 from soel.session import Answer
-from soel.session.media import open_media
+from soel.session.pictures import open_media
 from soel.session.worker import JobStatus
 from soel.types import Verdict
 from soel.web.app import create_preparing_app

@@ -69,7 +69,7 @@ def test_an_answer_that_comes_again_does_not_replace_a_newer_one(page: Page) -> 
 
 
 def test_two_servers_take_an_answer_with_one_key_once(page: Page) -> None:
-    from soel.session.answers import Answer
+    from soel.session.events import Answer
     from soel.session.fold import fold
     from soel.types import Verdict
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from soel.explain import Reason, RowExplanation
 from soel.session.people import Agreement
-from soel.session.stopping import HeldBack, StoppingAdvice
-from soel.session.why import Why
+from soel.session.pool_records import HeldBack, StoppingAdvice, Why
 from soel.text import ENGLISH, texts_in
 from soel.web.sentences import advice_words, agreement_words, reason_fields, why_words
 
@@ -29,14 +28,17 @@ def test_why_of_an_ordinary_item_close_to_a_label() -> None:
 
 
 def test_worth_begins_with_the_advice() -> None:
-    advice = StoppingAdvice(20, 5, 2.0, 1.0, 0.9, (HeldBack(1, 10, 0.8), HeldBack(2, 10, None)))
+    held_back = HeldBack(1, 10, 0.8), HeldBack(2, 10, None)
+    advice = StoppingAdvice(20, 3, 5, 2.0, 1.0, 0.9, share=0.1, doubt=0.04, moved=0.03, held_back=held_back)
     words = advice_words(advice)
     assert words[0].startswith("Yes")
     assert "The 5 newest labels brought the least known item 50 % closer" in words[1]
     assert "still changed by this training (90 % alike)" in words[2]
     assert "80 % of the pairs in round 1" in words[3]
     assert "round 2" not in words[3]
-    assert advice_words(replace(advice, radius=2.0, rank_agreement=0.99))[0].startswith("Little")
+    assert advice_words(replace(advice, moved=0.001))[0].startswith("Little")
+    assert advice_words(replace(advice, n_anomalies=0))[0].startswith("Go on: no anomaly was found yet")
+    assert advice_words(replace(advice, moved=None)) == words[1:], "the share was given"
     assert advice_words(replace(advice, n_labels=3))[0] == "Too early to say with 3 labels."
     assert advice_words(replace(advice, n_labels=1))[0] == "Too early to say with 1 label."
     assert advice_words(None)[0].startswith("Unknown")

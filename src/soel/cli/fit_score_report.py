@@ -79,7 +79,7 @@ def run_score(args: argparse.Namespace) -> Reply:
             text = f"{show(args.data)} has no rows: nothing to score, and nothing is written to {out}."
             return Reply({"n_items": 0, "n_alarms": 0, "out": None}, text, Exit.EMPTY)
         if args.maps is not None:
-            from soel.session.media import write_maps
+            from soel.session.scores import write_maps
 
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
         is_unchecked = args.data is None and document["n_alarms"] and session.quality() is None

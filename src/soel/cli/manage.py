@@ -15,8 +15,8 @@ from soel.text import show
 
 if TYPE_CHECKING:
     from soel.session import Session
+    from soel.session.config import PoolRef
     from soel.session.labels import TakenLabels
-    from soel.session.pool import PoolRef
 
 
 FORMATS = ("csv", "json", "xlsx", "parquet", "label-studio", "coco")
@@ -122,9 +122,9 @@ def _after(session: Session, folder: Path, pool: PoolRef) -> Reply:
 
 def run_export(args: argparse.Namespace) -> Reply:
     """Write all labels, or bring the events in."""
+    from soel.session.create import copy_events_into_folder
     from soel.session.labels import export_labels
     from soel.session.scores import name_items
-    from soel.session.store import copy_events_into_folder
 
     with closing(open_session(args)) as session:
         if args.events:

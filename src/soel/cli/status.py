@@ -17,7 +17,7 @@ from soel.text import format_table
 
 if TYPE_CHECKING:
     from soel.session import Status
-    from soel.session.listing import SessionEntry
+    from soel.session.create import SessionEntry
     from soel.session.people import Person
 
 HINTS = {
@@ -36,7 +36,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_status(args: argparse.Namespace) -> Reply:
     """Say where a session stands, or list those in a folder."""
-    from soel.session.listing import list_sessions
+    from soel.session.create import list_sessions
 
     if not (args.folder / "config.json").is_file() and args.folder.is_dir() and (found := list_sessions(args.folder)):
         return _list(args, found)

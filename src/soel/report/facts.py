@@ -19,9 +19,9 @@ from soel.report.view import AlarmLine, Alarms, FactLine, Histogram, InCommon, P
 from soel.scoring.clips import name_intervals
 from soel.scoring.score_table import name_pictures
 from soel.session import Session, SessionState
-from soel.session.draw import label_vector
 from soel.session.item_tables import read_items
-from soel.session.media import SessionMaps, SessionMedia, open_media
+from soel.session.pictures import SessionMaps, SessionMedia, open_media
+from soel.session.rounds import label_vector
 from soel.settings import Profile
 from soel.tables.frame import Frame
 from soel.tables.schema import describe_features, describe_kind

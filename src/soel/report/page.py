@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from soel.files import write_whole
 from soel.report.facts import ItemMap, ReportFacts
 from soel.report.view import Picture
-from soel.session.listing import SessionEntry
+from soel.session.create import SessionEntry
 from soel.text import ENGLISH, count, number
 from soel.types import Floats, Label
 

@@ -18,8 +18,8 @@ from soel.files import parse_json, write_whole
 from soel.numeric import nearest_of
 from soel.report.outcome import FOLDER
 from soel.session import Session, SessionState
-from soel.session.draw import label_vector
 from soel.session.item_tables import read_encoder, read_items
+from soel.session.rounds import label_vector
 from soel.tables.frame import Frame
 from soel.types import Floats, Kind, Label, Rows
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from soel.numeric import ahead, nearest
 from soel.session import Session
-from soel.session.draw import rows_of
+from soel.session.rounds import rows_of
 from soel.session.samples import open_all
 from soel.tables.encoder import Encoder
 from soel.types import Floats, Progress

@@ -7,18 +7,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from soel.errors import DamagedError, SoelError
 from soel.model_folder import read_manifest, read_model
 from soel.session import SessionFolder
-from soel.session.create import open_session
+from soel.session.config import ROWS
+from soel.session.create import open_session, open_store
 from soel.session.fold import fold
 from soel.session.folder import FEATURES, IDS, MEDIA, NUMBERS, PATCHES, STREAM, digest_of
 from soel.session.item_tables import remake_items
-from soel.session.pool import ROWS
 from soel.session.state import SessionState
-from soel.session.store import open_store
 
 CONFIG = "config.json"
 RESTORE = "Restore it from a copy."
@@ -89,8 +86,8 @@ def _files(place: SessionFolder, digests: Mapping[str, str]) -> Iterator[Checked
 
 def _pictures(place: SessionFolder) -> Iterator[CheckedFile]:
     """The pictures that items of the pool came with: whether they are where the session will look for them."""
-    for number in np.unique(place.rows[:, 0]).tolist():
-        note = place.part(number).media_note
+    for number, part in place.parts.items():
+        note = part.media_note
         data, paths = Path(note["data"]), note["paths"]
         base = data if data.is_dir() else data.parent
         missing = [path for path in ([data] if paths is None else [base / path for path in paths]) if not path.exists()]
@@ -117,17 +114,12 @@ def _models(place: SessionFolder, state: SessionState) -> Iterator[CheckedFile]:
         wanted["Nothing can be scored until then. Make it again: soel fit DIR."] = state.fit.model
     for remedy, ref in wanted.items():
         try:
-            fingerprint = fingerprint_of(place.path / ref.folder)
+            read_model(place.path / ref.folder)  # compares every byte of it
+            fingerprint = read_manifest(place.path / ref.folder)["fingerprint"]
             why = "" if fingerprint == ref.fingerprint else "It is another model than the one that was written down."
         except SoelError as error:
             why = str(error)
         yield CheckedFile(ref.folder, not why, why, remedy if why else "")
-
-
-def fingerprint_of(folder: Path) -> str:
-    """The fingerprint of a model folder, after every byte of it was compared."""
-    read_model(folder)
-    return str(read_manifest(folder)["fingerprint"])
 
 
 def _is_same(path: Path, digest: str) -> bool:

@@ -1,22 +1,29 @@
-"""What a session was started with. Written once, then only read."""
+"""What a session was started with, written once, and each state of its pool since, as the events name them.
+
+Files of a pool are never changed. A change writes a new folder, `pools/0002` say, and then one event that names it:
+without the event, the folder is nothing. So a crash in between leaves the session as it was, and the pool of any
+earlier moment can still be read.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from soel.ask import STRATEGIES
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError, DamagedError, SessionError
 from soel.files import explain, parse_json, write_whole
 from soel.images.image_items import PICTURE_LIST
-from soel.records import body_of, read_body
+from soel.records import BESIDE, body_of, path_inside, read_body
 from soel.settings import GOALS, Profile, choose_profile
-from soel.types import Kind
+from soel.types import Floats, Kind
 
 FORMAT = 1
 POOL_ROWS = 200_000
@@ -30,7 +37,7 @@ class SessionOptions:
     id_column, label_column: columns of the data that name each item and hold known labels, which no one learns from.
     threshold: a rule such as 'contamination' or 'share=0.02'. budget: labels that the expert can give.
     contamination: the share of anomalies where it is known. answers_per_item: how many annotators label each item.
-    lease_minutes: how long an item that was shown is kept for whoever it was shown to. pool_rows: a larger table is
+    lease_minutes: how long an item that was shown is reserved for that annotator. pool_rows: a larger table is
     thinned to so many rows at random. kind: what the rows of a table are, 'table' or 'vectors' (features of a network);
     'auto' looks at them. goal: what questions are for, to 'learn' the best detector or to 'find' the most anomalies.
     strategy: how items to ask about are picked, by name; None takes the profile's.
@@ -76,7 +83,7 @@ class SessionOptions:
         return choose_profile(self.profile, strategy=self.strategy, goal=self.goal)
 
     def budget_for(self, n_items: int) -> int:
-        """How many labels there can be of so many items: at most one each, and no fewer than somebody asked for."""
+        """How many labels so many items can have: one each; a budget that was asked for is never lowered."""
         if self.budget > n_items and self.budget != USUAL_BUDGET:
             raise ConfigError(f"The budget is {self.budget} labels but the data has {n_items} items; choose fewer.")
         return min(self.budget, n_items)
@@ -157,3 +164,73 @@ def _parse(path: Path) -> dict[str, Any]:
 def _seal(content: Mapping[str, Any]) -> str:
     plain = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(plain.encode()).hexdigest()
+
+
+ROWS = "rows.npy"
+
+
+@dataclass(frozen=True)
+class PoolRef:
+    """One state of the pool. number: 1 for what the session began with. since: the number of its event.
+
+    folder: inside the session's, empty for its own. n_items: None for what the config says. digests: of the folder's
+    files. what: 'add' or 'remove'. data: the name of what was added. n_added, n_replaced, n_removed: items.
+    n_displaced: items that gave way, so that the pool stays a fair sample of all rows. notes: what reading the data
+    left out. who, at: of its event.
+    """
+
+    number: int = 1
+    folder: str = ""
+    n_items: int | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
+    since: int = field(default=0, metadata=BESIDE)
+    what: str = ""
+    data: str = ""
+    n_added: int = 0
+    n_replaced: int = 0
+    n_removed: int = 0
+    n_displaced: int = 0
+    notes: tuple[str, ...] = ()
+    who: str = field(default="", metadata=BESIDE)
+    at: str = field(default="", metadata=BESIDE)
+
+    def __post_init__(self) -> None:
+        path_inside(self.folder)
+
+
+FIRST = PoolRef()
+
+
+@dataclass(frozen=True)
+class NewPool:
+    """What the pool is to be. ids, features (N, d), rows (N, 2) as `SessionFolder.rows`: of all items, in order.
+
+    ref: what, data and numbers of the change; the rest is filled in. removed, returned: see `PoolChange`.
+    write: writes what came with the change (the source, its notes) into the new folder.
+    """
+
+    ids: Sequence[str]
+    features: Floats
+    rows: np.ndarray
+    ref: PoolRef
+    removed: Sequence[str] = ()
+    returned: Sequence[str] = ()
+    write: Callable[[Path], None] | None = None
+
+
+@dataclass(frozen=True)
+class PoolChange:
+    """A change as it is stored. after: the last event that its writer knew.
+
+    removed, returned: ids that leave, and that left before and are there again.
+    """
+
+    pool: PoolRef
+    after: int
+    removed: frozenset[str]
+    returned: frozenset[str]
+
+
+def pool_at(pools: Sequence[PoolRef], after: int) -> tuple[PoolRef, ...]:
+    """The pools that were known after this event, the one that held then last."""
+    return tuple(pool for pool in pools if pool.since <= after) or (FIRST,)

@@ -1,36 +1,31 @@
-"""Making a session from data, and opening one."""
+"""Making a session from data, opening one, and finding those in a folder."""
 
 from __future__ import annotations
 
 import json
-import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from soel.errors import SessionError
-from soel.files import building, copy_whole, write_whole
-from soel.images.picture_pool import MediaOptions, read_picture_pool
-from soel.images.source import is_media
-from soel.scoring.ray import Cluster, import_ray, run_parts
-from soel.session import Session, SessionConfig, SessionFolder, SessionOptions, lay_out
-from soel.session.folder import KEPT, MEDIA, SourceData, write_patches, write_sample_notes
-from soel.session.pictures import on_cluster
-from soel.session.samples import is_read_in_parts
-from soel.session.store import new_store, open_store, strip_password
-from soel.tables.address import is_address
-from soel.tables.batches import DrawPart, Stream, draw_rows, join_sample, open_stream, write_sample
+from soel.errors import ConfigError, SessionError, SoelError
+from soel.files import building, copy_whole, move, write_whole
+from soel.images.picture_pool import MediaOptions
+from soel.scoring.ray import Cluster, import_ray
+from soel.session import Session, SessionConfig, SessionFolder, SessionOptions, lay_out, postgres
+from soel.session.events import Event
+from soel.session.folder import KEPT, MEDIA, write_patches, write_sample_notes
+from soel.session.samples import PoolSource, read_pool
+from soel.session.sqlite import SUFFIX
+from soel.session.standing import Status
+from soel.session.store import SqlStore
 from soel.tables.encoder import Encoder
-from soel.tables.frame import as_frame, find_kind
 from soel.tables.look import inspect_frame
-from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native, read_table
 from soel.tables.read_options import ReadOptions, as_options
-from soel.types import Floats, Kind, Progress, Rows
+from soel.types import Floats, Kind
 
 
 def create_session(
@@ -78,7 +73,7 @@ def create_session(
             fingerprint=table.fingerprint,
             n_items=len(table.ids),
             settings=json.loads(json.dumps(chosen.to_json())),
-            store=strip_password(store),
+            store=postgres.strip_password(store),
         )
         _build(folder, pool, config, encoder, features, store)
     return open_session(folder, store)
@@ -89,6 +84,41 @@ def open_session(folder: Path, store: str | None = None) -> Session:
     place = SessionFolder(Path(folder))
     _ = place.config  # says first that a folder is no session
     return Session(place, open_store(place, store))
+
+
+def open_store(place: SessionFolder, address: str | None = None) -> SqlStore:
+    """The events of a session. address: in place of the config's, with its password; 'folder' for a copy there.
+
+    An address that only the config names is used where this account has used it before.
+    """
+    where = address or place.config.store
+    if where is None or where == postgres.IN_FOLDER:
+        return SqlStore(place.events, must_exist=True)
+    if not postgres.is_address(where):
+        raise ConfigError(f"{where!r} is no store; give postgresql://user@host/database, or {postgres.IN_FOLDER!r}.")
+    if address is None:
+        postgres.check_known(where, place.path)
+    store = SqlStore(where, must_exist=True, session=place.config.session)
+    postgres.remember(postgres.without_password(where))
+    return store
+
+
+def copy_events_into_folder(place: SessionFolder, events: Sequence[Event]) -> Path:
+    """Copy the events from the server into the session's folder, whole or not at all; returns the file."""
+    if place.config.store is None:
+        raise SessionError(f"The events of {place.path} are in the folder already; there is nothing to bring in.")
+    target = place.events
+    partial = target.with_name(".events.partial")
+    partial.unlink(missing_ok=True)
+    store = SqlStore(partial)
+    try:
+        store.copy_in(events)
+    finally:
+        store.close()
+    for trace in ("-wal", "-shm", SUFFIX):  # of an older copy; beside a new file they would be read as a part of it
+        target.with_name(target.name + trace).unlink(missing_ok=True)
+    move(partial, target)
+    return target
 
 
 def find_model(folder: Path) -> Path:
@@ -115,7 +145,11 @@ def _build(
     with building(folder, private=True) as partial:
         copy_whole(pool.path, partial / f"source{Path(config.source).suffix.lower()}")
         write_whole(partial / "encoder.json", json.dumps(encoder.to_json()).encode())
-        new_store(partial, config, store).close()
+        if config.store is None:
+            SqlStore(SessionFolder(partial).events).close()
+        else:
+            SqlStore(store or config.store, session=config.session).close()
+            postgres.remember(config.store)
         if pool.note is not None:
             write_whole(partial / MEDIA, pool.note)
         if pool.numbers is not None:
@@ -129,97 +163,51 @@ def _build(
 
 
 @dataclass(frozen=True)
-class PoolSource:
-    """What a session starts from.
-
-    path: the table to copy.
-    features: None where the table itself is encoded.
-    note: how to find pictures again, for a file beside it.
-    patches: (N, P, D) of pictures, where their places are looked at.
-    all_data, numbers: of a sample, where all the data lie, and which of their rows each item (N,) is.
-    kept: a copy of all the data that a sample was drawn from, for the session to keep; None where they lie elsewhere.
+class SessionEntry:
+    """One session. status: None where `error` says why nothing can be said of it. changed: when something happened
+    in it last. address: of its page, where it is served.
     """
 
-    path: Path
-    table: Table
-    id_column: str | None
-    label_column: str | None
-    features: Floats | None = None
-    note: bytes | None = None
-    patches: Floats | None = None
-    all_data: tuple[SourceData, ...] = ()
-    numbers: Rows | None = None
-    kept: Path | None = None
-
-    def kind(self, wanted: str) -> Kind:
-        """What the rows are: features of pictures are vectors, whatever else is said of a table."""
-        return find_kind(self.table.frame, wanted) if self.features is None else Kind.VECTORS
-
-    def encode_items(self, scaling: str) -> tuple[Encoder, Floats]:
-        """The encoder and the matrix it gives. Features of a network keep their scale: it carries meaning."""
-        if self.features is None:
-            encoder = Encoder.fit(self.table.frame, scaling)
-            return encoder, encoder.encode(self.table.frame)
-        return Encoder.fit(as_frame(self.features), "none"), self.features
+    folder: Path
+    status: Status | None
+    changed: str = ""
+    error: str = ""
+    address: str = ""
 
 
-@contextmanager
-def read_pool(
-    data: str | Path, options: SessionOptions, media: MediaOptions, columns: ReadOptions, cluster: Cluster | None = None
-) -> Iterator[PoolSource]:
-    """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context.
-
-    Addresses and folders of Parquet files are read in parts, and so is a file with more than `options.pool_rows` rows.
-    """
-    label = [options.label_column] if options.label_column else []
-    with tempfile.TemporaryDirectory(prefix="soel-pool-") as scratch:
-        folder = Path(scratch)
-        copy = copy_as_parquet(data, folder, columns) if needs_copy(data, columns) else None
-        data = copy or data
-        of_pictures = media.path_column is not None or (
-            not is_address(data) and Path(data).is_file() and is_media(Path(data))
-        )
-        if not of_pictures and is_read_in_parts(data, options.pool_rows):
-            stream = open_stream(data, options.id_column, label, columns)
-            pool = _draw(stream, options, folder, media.progress, cluster)
-            if copy is not None:  # the session keeps the copy and looks for all the data there
-                all_data = tuple(replace(whole, address=f"{KEPT}/{copy.name}") for whole in pool.all_data)
-                pool = replace(pool, all_data=all_data, kept=copy)
-            yield pool
-        elif not of_pictures and not is_media(Path(data)):
-            table = read_table(data, options.id_column, label, columns)
-            yield PoolSource(Path(data), table, options.id_column, options.label_column)
-        else:
-            spread = None if cluster is None else partial(on_cluster, cluster)
-            found = read_picture_pool(Path(data), options.id_column, options.label_column, media, folder, spread)
-            known = found.label_column
-            table = read_table(found.path, "id", [known] if known else [])
-            yield PoolSource(found.path, table, "id", known, found.features, found.note, found.patches)
+def find_sessions(folder: Path, depth: int) -> Iterator[Path]:
+    """Folders that look like a session's: a config beside an encoder. Nothing is looked for inside one."""
+    if (folder / "config.json").is_file() and (folder / "encoder.json").is_file():
+        yield folder
+        return
+    if depth:
+        for child in sorted(folder.iterdir()):
+            if child.is_dir() and not child.is_symlink() and not child.name.startswith("."):
+                try:
+                    yield from find_sessions(child, depth - 1)
+                except PermissionError:
+                    continue
 
 
-def needs_copy(data: str | Path, columns: ReadOptions) -> bool:
-    """Whether a table is kept as a copy: what is packed, a database, a sheet, or text in an encoding that was named."""
-    if is_address(data):
-        return columns.query is not None
-    path = Path(data)
-    known = path.is_file() and has_table_suffix(path) and not is_media(path)
-    return known and (not is_native(path) or (columns.encoding is not None and path.suffix.lower() != ".parquet"))
+DEPTH = 2  # folders below the one that is named
 
 
-def _draw(
-    stream: Stream, options: SessionOptions, folder: Path, progress: Progress | None, cluster: Cluster | None
-) -> PoolSource:
-    """Draw a pool in one pass over a stream, here or on the machines of a cluster."""
-    path = folder / f"{Path(stream.name).stem}.sample.parquet"
-    rows = draw_rows(stream.n_rows, options.pool_rows, options.seed)
-    if cluster is None:
-        id_column = write_sample(stream, rows, path, progress)
-    else:
-        on_rows = None if progress is None else lambda done: progress(done, stream.n_rows)
-        numbers = [part.number for part in stream.parts]
-        drawn = list(run_parts(cluster, DrawPart(stream, rows), numbers, on_rows))
-        id_column = join_sample(stream, sorted(drawn, key=lambda part: part.number), path)
-    label_column = stream.exclude[0] if stream.exclude else None
-    whole = SourceData(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
-    table = read_table(path, id_column, stream.exclude, stream.options)
-    return PoolSource(path, table, id_column, label_column, all_data=(whole,), numbers=rows)
+def list_sessions(folder: str | Path = ".") -> tuple[SessionEntry, ...]:
+    """The sessions in a folder and the two levels below, the one that changed last first; damaged ones are named."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise SessionError(f"{folder} is not a folder. Name one that holds sessions.")
+    entries = [_read_entry(place) for place in find_sessions(folder, DEPTH)]
+    return tuple(sorted(entries, key=lambda entry: (entry.changed, entry.folder.name), reverse=True))
+
+
+def _read_entry(folder: Path) -> SessionEntry:
+    """What a list says of a session; no server is asked for it."""
+    try:
+        config = SessionFolder(folder).config
+        if config.store is not None:
+            return SessionEntry(folder, None, config.created, f"Its events are on a server: soel status {folder}")
+        with closing(open_session(folder)) as session:
+            return SessionEntry(folder, session.status(), session.state.last_at or session.config.created)
+    except SoelError as error:
+        return SessionEntry(folder, None, error=str(error))

@@ -19,12 +19,12 @@ import numpy as np
 
 from soel.files import explain, hold_lock
 from soel.session.alarms import find_kept, read_kept
-from soel.session.answers import Answer
+from soel.session.config import NewPool, PoolRef
+from soel.session.events import Answer
 from soel.session.folder import SessionFolder
 from soel.session.growth import add_data, change_pool
 from soel.session.item_tables import schema_of
 from soel.session.labels import grow_budget
-from soel.session.pool import NewPool, PoolRef
 from soel.session.session import Session
 from soel.session.standing import TellResult
 from soel.session.state import SessionState

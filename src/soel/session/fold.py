@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 from soel.errors import LabelError, SessionError
 from soel.records import read_body
 from soel.session.alarms import Night
-from soel.session.answers import Answered, Decision, Vote, settle, verdict_of
-from soel.session.events import ANSWER_KINDS, SELF, Event
-from soel.session.leases import Lease, is_free
+from soel.session.config import PoolChange, pool_at
+from soel.session.events import ANSWER_KINDS, SELF, Answered, Decision, Event, Vote, settle, verdict_of
 from soel.session.marks import Mark, read_mark
-from soel.session.pool import FIRST, PoolChange, PoolRef, pool_at
+from soel.session.people import Lease, is_free
 from soel.session.rounds import ModelRef, Round
 from soel.session.state import Fit, Note, SessionState, Undoable
 from soel.types import Estimate
@@ -53,32 +52,20 @@ class Folding:
 
     def __init__(self, budget: int, answers_per_item: int = 1) -> None:
         self.last_event, self._last_at = 0, ""
-        self._budget, self._per_item = budget, answers_per_item
-        self._rounds: list[Round] = []
+        self._last_answer = 0  # the number of the last answer, undo or decision
+        self._about_items = 0  # the number of the last event that speaks of items: a round, an answer, a decision
+        self._now = SessionState(budget, answers_per_item=answers_per_item)  # all but what is kept of items, below
+        self._state: SessionState | None = None
         self._items: dict[str, _Item] = {}
-        self._answered: dict[str, list[Undoable]] = {}  # per annotator, newest last
+        self._unsettled: set[str] = set()  # answers are settled when the state is read, not after each event
         self._answers: dict[str, Answered] = {}
+        self._answered: dict[str, list[Undoable]] = {}  # per annotator, newest last
         self._leases: dict[str, dict[str, Lease]] = {}
         self._notes: dict[str, dict[str, Note]] = {}
         self._marks: dict[str, dict[str, Mark]] = {}
         self._assigned: dict[str, tuple[str, ...]] = {}
-        self._warm_up: ModelRef | None = None
-        self._estimate: tuple[Estimate | None, str] = (None, "")  # and its time
-        self._fits: list[Fit] = []
-        self._current = -1  # the fit that scores
-        self._nights: list[Night] = []
-        self._pools: list[PoolRef] = [FIRST]
-        self._gone: frozenset[str] = frozenset()
-        self._waiting: dict[str, Mapping[str, Any]] = {}  # rows that were answered and are in no pool yet
-        self._adopted: set[str] = set()  # those that came into one
         self._names: set[str] = set()  # everybody who did something, or is to
-        self._last_answer = 0  # the number of the last answer, undo or decision
-        self._about_items = 0  # the number of the last event that speaks of items: a round, an answer, a decision
-        self._called = ("", "")
-        self._maps_wait = False
         self._keys: set[tuple[str, str]] = set()  # of the answers taken up, with their annotators
-        self._state: SessionState | None = None
-        self._unsettled: set[str] = set()  # an answer is worked out when somebody looks, not after each event
         self._steps: dict[str, Callable[[Event], None]] = {
             **dict.fromkeys(ANSWER_KINDS, self._answer),
             "undo": self._undo,
@@ -125,39 +112,28 @@ class Folding:
         if self._state is None:
             for item in tuple(self._unsettled):
                 self._settle(item)
-            self._state = SessionState(
-                budget=self._budget,
-                rounds=tuple(self._rounds),
+            self._state = replace(
+                self._now,
                 answers=self._there(self._answers),
                 undoable={who: answered[-1] for who, answered in self._answered.items() if answered},
-                warm_up=self._warm_up,
-                estimate=self._estimate[0],
-                estimated_at=self._estimate[1],
-                fits=tuple(self._fits),
-                current=self._current,
-                nights=tuple(self._nights),
-                answers_per_item=self._per_item,
                 leases={item: tuple(held.values()) for item, held in self._leases.items()},
                 written_notes=self._there({item: tuple(notes.values()) for item, notes in self._notes.items()}),
                 last_event=self.last_event,
                 last_at=self._last_at,
                 last_answer=self._last_answer,
-                pools=tuple(self._pools),
-                gone=self._gone,
                 names=frozenset(self._names - {SELF}),
-                name=self._called[0],
-                description=self._called[1],
                 assigned=self._there(self._assigned),
                 marks=self._there({item: tuple(marks.values()) for item, marks in self._marks.items() if marks}),
-                maps_wait=self._maps_wait,
-                waiting=dict(self._waiting),
-                adopted=frozenset(self._adopted),
             )
         return self._state
 
     def _there(self, known: Mapping[str, Known]) -> dict[str, Known]:
         """What is known of items, but for those that were removed."""
-        return {item: value for item, value in known.items() if item not in self._gone} if self._gone else dict(known)
+        gone = self._now.gone
+        return {item: value for item, value in known.items() if item not in gone} if gone else dict(known)
+
+    def _set(self, **changed: Any) -> None:
+        self._now = replace(self._now, **changed)
 
     def has_key(self, who: str, key: str) -> bool:
         """Whether an answer of this annotator with this key was taken up."""
@@ -172,9 +148,9 @@ class Folding:
             self._keys.add(key)
         item, verdict = _item_of(event), verdict_of(event)
         assert verdict is not None  # an answer has one
-        if "row" in event.body and item not in self._adopted:
-            self._waiting[item] = dict(event.body["row"])
-            self._gone |= {item}
+        if "row" in event.body and item not in self._now.adopted:
+            waiting = {**self._now.waiting, item: dict(event.body["row"])}
+            self._set(waiting=waiting, gone=self._now.gone | {item})
         own = self._items.setdefault(item, _Item()).votes.setdefault(event.who, [])
         before = own[-1] if own else None
         first = before.first_label if before else None
@@ -221,7 +197,9 @@ class Folding:
         if item in self._unsettled:
             self._settle(item)
         assigned = self._assigned.get(item, ())
-        if is_free(self._answers.get(item), held.values(), event.who, lease.since, self._per_item, assigned):
+        if is_free(
+            self._answers.get(item), held.values(), event.who, lease.since, self._now.answers_per_item, assigned
+        ):
             held[event.who] = lease
 
     def _assign(self, event: Event) -> None:
@@ -253,25 +231,25 @@ class Folding:
 
     def _round(self, event: Event) -> None:
         """Keep a round, unless another process drew the same one, or changed the pool, a moment before."""
-        drawn = read_body(Round, event.body, event=event.number, at=event.at)
-        _check_number("Round", drawn.number, "round", len(self._rounds), len(self._rounds) + 1)
-        if drawn.number == len(self._rounds) + 1 and self._knew_pool(drawn.after):
-            self._rounds.append(drawn)
+        drawn, rounds = read_body(Round, event.body, event=event.number, at=event.at), self._now.rounds
+        _check_number("Round", drawn.number, "round", len(rounds), len(rounds) + 1)
+        if drawn.number == len(rounds) + 1 and self._knew_pool(drawn.after):
+            self._set(rounds=(*rounds, drawn))
 
     def _refine(self, event: Event) -> None:
-        """Put what was proposed in the middle of a round before all that nobody has looked at yet.
+        """Put what was proposed in the middle of a round before all items that were not shown yet.
 
         It comes too late where the round is over, the pool is another one, or a refine came in that knew as much.
         """
-        part = read_body(Round, event.body, event=event.number, at=event.at)
-        _check_number("A refine of round", part.number, "round", len(self._rounds), len(self._rounds))
-        drawn = self._rounds[-1]
+        part, rounds = read_body(Round, event.body, event=event.number, at=event.at), self._now.rounds
+        _check_number("A refine of round", part.number, "round", len(rounds), len(rounds))
+        drawn = rounds[-1]
         if part.number == drawn.number and self._knew_pool(part.after) and part.after > drawn.parts[-1].after:
             kept = {draw.item for draw in drawn.draws if self._was_shown(draw.item, part.looked_at)}
-            self._rounds[-1] = drawn.with_refine(part, kept)
+            self._set(rounds=(*rounds[:-1], drawn.with_refine(part, kept)))
 
     def _was_shown(self, item: str, at: str) -> bool:
-        """Whether somebody answered an item, even if it was taken back, holds a lease on it, or is to label it."""
+        """Whether an item was answered (even if that was undone), is leased or is assigned."""
         if item in self._items or item in self._assigned:
             return True
         return any(lease.until > at for lease in self._leases.get(item, {}).values())
@@ -280,54 +258,56 @@ class Folding:
         """Take up a change of the pool, unless its writer did not know what had happened by then: another change, or
         a question or an answer about an item that was to give way.
         """
-        change = read_body(PoolChange, event.body)
+        change, now = read_body(PoolChange, event.body), self._now
         pool = replace(change.pool, since=event.number, who=event.who, at=event.at)
-        _check_number("Pool", pool.number, "pool", len(self._pools), len(self._pools) + 1)
-        is_late = pool.number <= len(self._pools) or change.after < self._pools[-1].since
+        _check_number("Pool", pool.number, "pool", len(now.pools), len(now.pools) + 1)
+        is_late = pool.number <= len(now.pools) or change.after < now.pools[-1].since
         if is_late or (pool.n_displaced and self._about_items > change.after):
             return
-        self._pools.append(pool)
-        self._gone = (self._gone | change.removed) - change.returned
-        self._adopted = (self._adopted | (change.returned & self._waiting.keys())) - change.removed
-        self._waiting = {item: row for item, row in self._waiting.items() if item not in change.returned}
-        self._warm_up = None  # that of the new pool is still to be made
+        self._set(
+            pools=(*now.pools, pool),
+            gone=(now.gone | change.removed) - change.returned,
+            adopted=(now.adopted | (change.returned & now.waiting.keys())) - change.removed,
+            waiting={item: row for item, row in now.waiting.items() if item not in change.returned},
+            warm_up=None,  # that of the new pool is still to be made
+        )
 
     def _knew_pool(self, after: int) -> bool:
         """Whether a step that knew the events up to this one saw the pool that holds now."""
-        return len(pool_at(self._pools, after)) == len(self._pools)
+        return pool_at(self._now.pools, after) == self._now.pools
 
     def _warm(self, event: Event) -> None:
         ref = read_body(ModelRef, event.body["model"])
-        if self._warm_up is None and self._knew_pool(int(event.body["after"])):  # every fit restarts from the first one
-            self._warm_up = ref
+        if self._now.warm_up is None and self._knew_pool(int(event.body["after"])):  # every fit restarts from the first
+            self._set(warm_up=ref)
 
     def _estimated(self, event: Event) -> None:
-        self._estimate = read_body(Estimate, event.body["estimate"]), event.at
+        self._set(estimate=read_body(Estimate, event.body["estimate"]), estimated_at=event.at)
 
     def _fit(self, event: Event) -> None:
-        fit = read_body(Fit, event.body, n_rounds=len(self._rounds), at=event.at)
-        self._fits.append(replace(fit, pool=pool_at(self._pools, fit.after)[-1].number))
+        fit, fits = read_body(Fit, event.body, n_rounds=len(self._now.rounds), at=event.at), self._now.fits
+        self._set(fits=(*fits, replace(fit, pool=pool_at(self._now.pools, fit.after)[-1].number)))
         if fit.comparison is None:
-            self._current = len(self._fits) - 1
+            self._set(current=len(fits))
 
     def _promote(self, event: Event) -> None:
         """Let an earlier fit, or a candidate, score from now on."""
         number = int(event.body["fit"])
-        if not 1 <= number <= len(self._fits):
+        if not 1 <= number <= len(self._now.fits):
             raise ValueError(f"there is no fit {number}")
-        self._current = number - 1
+        self._set(current=number - 1)
 
     def _watch(self, event: Event) -> None:
-        self._nights.append(read_body(Night, event.body, at=event.at))
+        self._set(nights=(*self._now.nights, read_body(Night, event.body, at=event.at)))
 
     def _extend(self, event: Event) -> None:
-        self._budget += int(event.body["more"])
+        self._set(budget=self._now.budget + int(event.body["more"]))
 
     def _describe(self, event: Event) -> None:
-        self._called = str(event.body["name"]), str(event.body["description"])
+        self._set(name=str(event.body["name"]), description=str(event.body["description"]))
 
     def _maps(self, event: Event) -> None:
-        self._maps_wait = bool(event.body["wait"])
+        self._set(maps_wait=bool(event.body["wait"]))
 
 
 def _item_of(event: Event) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,8 +19,7 @@ from soel.errors import DamagedError, ModelFileError, SessionError, StorageError
 from soel.files import building, explain, explaining, parse_json, remove_all_leftovers, replacing, write_whole
 from soel.images.grids import Grid
 from soel.records import body_of, read_body
-from soel.session.config import SessionConfig, read_config, write_config
-from soel.session.pool import FIRST, ROWS, NewPool, PoolRef
+from soel.session.config import FIRST, ROWS, NewPool, PoolRef, SessionConfig, read_config, write_config
 from soel.types import Floats
 
 STREAM = "stream.json"  # of a pool that is a sample: the data that it was drawn from
@@ -72,6 +72,11 @@ class SessionFolder:
         return replace(self, pools=self.pools[:number])
 
     @property
+    def parts(self) -> dict[int, SessionFolder]:
+        """By number, the earlier pools that items of this one came with."""
+        return {number: self.part(number) for number in np.unique(self.rows[:, 0]).tolist()}
+
+    @property
     def home(self) -> Path:
         """Where the files of the pool lie."""
         return self.path / self.pools[-1].folder
@@ -116,16 +121,14 @@ class SessionFolder:
     @property
     def media_note(self) -> dict[str, Any]:
         """Where the pictures that came with this pool lie, and how they were read."""
-        note: dict[str, Any] = self._read_json(MEDIA)
-        return note
+        return cast("dict[str, Any]", self._read_json(MEDIA))
 
     @property
     def config(self) -> SessionConfig:
         """What the session was started with."""
         if "config" not in self.kept:
             self.kept["config"] = read_config(self.path / "config.json")
-        config: SessionConfig = self.kept["config"]
-        return config
+        return cast("SessionConfig", self.kept["config"])
 
     @property
     def identity(self) -> str:
@@ -187,9 +190,8 @@ class SessionFolder:
             return None
         if len(self.pools) == 1:
             return self._read_array(PATCHES, 3, self.n_items)
-        parts = {int(number): self.part(int(number)) for number in np.unique(self.rows[:, 0])}
         found = np.empty(0, np.float16)
-        for number, part in parts.items():
+        for number, part in self.parts.items():
             here = self.rows[:, 0] == number
             own = part._read_array(PATCHES, 3)
             found = found if found.size else np.empty((self.n_items, *own.shape[1:]), own.dtype)
@@ -201,8 +203,7 @@ class SessionFolder:
         """The number of its clip and the second (N, 2) of each frame; None where items are no frames."""
         if not self.has_pictures:
             return None
-        parts = {int(number): self.part(int(number)) for number in np.unique(self.rows[:, 0])}
-        known: dict[int, Any] = {number: part.media_note["moments"] for number, part in parts.items()}
+        known: dict[int, Any] = {number: part.media_note["moments"] for number, part in self.parts.items()}
         if any(moments is None for moments in known.values()):
             return None
         clips: dict[str, int] = {}
@@ -258,21 +259,11 @@ class SessionFolder:
 
     def _new_folder(self, name: str) -> str:
         remove_all_leftovers(self.path / Path(name).parent)
-        turn, place = 1, name
-        while not _claim(self.path / place):
-            turn += 1
-            place = f"{name}-{turn}"
-        return place
-
-
-def _claim(folder: Path) -> bool:
-    """Whether this call made the folder; of two processes only one does."""
-    with explaining(folder):
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            return False
-    return True
+        for place in chain([name], (f"{name}-{turn}" for turn in count(2))):
+            with explaining(self.path / place), suppress(FileExistsError):  # of two processes only one makes it
+                (self.path / place).mkdir(parents=True)
+                return place
+        raise AssertionError("there is always another name")
 
 
 def lay_out(path: Path, config: SessionConfig, ids: Sequence[str], features: Floats) -> SessionFolder:
@@ -293,7 +284,8 @@ def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
     """Write the folder of a new pool; it counts for nothing until an event names it."""
     folder = place.new_pool()
     with building(place.path / folder, private=True) as partial:
-        new.write(partial)
+        if new.write is not None:
+            new.write(partial)
         write_items(partial, new.ids, new.features)
         _save(partial / ROWS, np.ascontiguousarray(new.rows, np.int64))
         digests = digests_of(partial, ".")

@@ -17,12 +17,11 @@ import numpy as np
 from soel.errors import DataError, SessionError
 from soel.files import copy_whole, write_whole
 from soel.images.source import is_media
-from soel.session.create import needs_copy
+from soel.session.config import NewPool, PoolRef
 from soel.session.folder import MEDIA, SessionFolder, digest_of, write_patches, write_sample_notes
 from soel.session.item_tables import read_encoder, read_rows_as, schema_of
 from soel.session.pictures import read_more_pictures
-from soel.session.pool import NewPool, PoolRef
-from soel.session.samples import Growth, draw_corrected, draw_more, find_row_numbers, outgrows
+from soel.session.samples import Growth, draw_corrected, draw_more, find_row_numbers, needs_copy, outgrows
 from soel.session.session import Session
 from soel.session.state import SessionState
 from soel.tables.encoder import Encoder
@@ -80,7 +79,7 @@ def remove_items(session: Session, items: Sequence[str], who: str = "owner") -> 
 
 
 def change_pool(session: Session, who: str, make: Callable[[SessionState, SessionFolder], NewPool]) -> PoolRef:
-    """Make the new pool from what holds, until nobody was faster."""
+    """Make the new pool from the current one, again where another process changed it meanwhile."""
     for _ in range(MOST_TRIES):
         state = session.state
         held = session.change_pool(state, make(state, session.folder_with(state.pools)), who)
@@ -128,14 +127,10 @@ def _refuse_known(place: SessionFolder, new: NewItems, known: Sequence[str]) -> 
             f"{len(known)} of the {len(new.ids)} ids of {new.name} are in the session already, such as "
             f"{name_some(known)}; nothing was added. For a corrected file, say <<replace=True>>."
         )
-    if len(known) == len(new.ids) or digest_of(new.path) in _source_digests(place):
-        raise DataError(f"All of {new.name} is in the session already; nothing was added.")
-
-
-def _source_digests(place: SessionFolder) -> set[str]:
-    """The digests of all sources that came in so far."""
     every = [place.config.digests, *(pool.digests for pool in place.pools)]
-    return {digest for digests in every for name, digest in digests.items() if name.startswith("source")}
+    sources = {digest for digests in every for name, digest in digests.items() if name.startswith("source")}
+    if len(known) == len(new.ids) or digest_of(new.path) in sources:
+        raise DataError(f"All of {new.name} is in the session already; nothing was added.")
 
 
 def _number_on(ids: Sequence[str], taken: set[str]) -> list[str]:
@@ -153,12 +148,8 @@ def _number_on(ids: Sequence[str], taken: set[str]) -> list[str]:
 
 def take_rows(place: SessionFolder, keep: np.ndarray, ref: PoolRef, removed: Sequence[str] = ()) -> NewPool:
     """Some of the items, with what belongs to them."""
-    ids = [item for item, stays in zip(place.ids, keep.tolist(), strict=True) if stays]
-
-    def write(folder: Path) -> None:
-        if place.numbers is not None:
-            write_sample_notes(folder, place.all_data, place.numbers[keep])
-
+    ids, numbers = [item for item, stays in zip(place.ids, keep.tolist(), strict=True) if stays], place.numbers
+    write = None if numbers is None else lambda folder: write_sample_notes(folder, place.all_data, numbers[keep])
     return NewPool(ids, np.array(place.pool[keep]), np.array(place.rows[keep]), ref, removed, write=write)
 
 

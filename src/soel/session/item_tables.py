@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,8 +31,7 @@ def read_encoder(place: SessionFolder) -> Encoder:
         path = place.verify(place.encoder.name)
         with reading(path):
             place.kept["encoder"] = Encoder.from_json(parse_json(path.read_text(encoding="utf-8")))
-    encoder: Encoder = place.kept["encoder"]
-    return encoder
+    return cast("Encoder", place.kept["encoder"])
 
 
 def read_items(place: SessionFolder, with_cells: bool = False) -> Table:
@@ -43,8 +42,7 @@ def read_items(place: SessionFolder, with_cells: bool = False) -> Table:
     schema = schema_of(place)
     if len(place.pools) == 1:
         return _read_part(place, schema, with_cells)
-    numbers = [int(number) for number in np.unique(place.rows[:, 0])]
-    return _join(place, {number: _read_part(place.part(number), schema, with_cells) for number in numbers})
+    return _join(place, {number: _read_part(part, schema, with_cells) for number, part in place.parts.items()})
 
 
 def schema_of(place: SessionFolder) -> Schema | None:

@@ -13,8 +13,7 @@ import numpy as np
 
 from soel.errors import LabelError
 from soel.records import body_of
-from soel.session.answers import Answer, decision_on, read_verdict, verdict_of
-from soel.session.events import Event
+from soel.session.events import Answer, Event, decision_on, read_verdict, verdict_of
 from soel.session.marks import Mark, Region, read_mark
 from soel.types import Verdict
 

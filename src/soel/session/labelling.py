@@ -18,14 +18,22 @@ from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.files import hold_lock, write_whole
 from soel.records import body_of
 from soel.session.alarms import Night, find_kept
-from soel.session.answers import Answer, as_answers, decision_on, read_verdict, verdict_of
-from soel.session.events import ANSWER_KINDS, SELF, Event, Store
+from soel.session.config import NewPool, PoolChange, PoolRef
+from soel.session.events import (
+    ANSWER_KINDS,
+    SELF,
+    Answer,
+    Event,
+    Store,
+    as_answers,
+    decision_on,
+    read_verdict,
+    verdict_of,
+)
 from soel.session.fold import Folding
 from soel.session.folder import SessionFolder, write_pool
-from soel.session.leases import new_lease, turn_of
 from soel.session.marks import Mark
-from soel.session.people import share_out
-from soel.session.pool import NewPool, PoolChange, PoolRef
+from soel.session.people import new_lease, share_out, turn_of
 from soel.session.standing import TellResult
 from soel.session.state import SessionState
 from soel.text import name_some
@@ -132,7 +140,7 @@ class Labelling:
 
     @at_one_state
     def next_items(self, who: str, n: int = 1, now: datetime | None = None, tab: str = "") -> tuple[str, ...]:
-        """Up to `n` items for this annotator, leased so that nobody else is shown them meanwhile.
+        """Up to `n` items for this annotator, leased so that no other annotator is shown them meanwhile.
 
         tab: a name for one window of the annotator. The same tab gets the same items until they are answered or
         the lease ends; another tab gets others. Nothing is drawn here: without an open round it is empty.
@@ -219,8 +227,8 @@ class Labelling:
     def assign(self, to: Sequence[str], items: Sequence[str] | None = None, who: str = "owner") -> dict[str, list[str]]:
         """Say who is to label which items; returns the names for each item that changed.
 
-        Named items go to all of these people, open ones that nobody has answered (None) in turn, so that everybody
-        gets as many. Nobody (an empty list) gives them back to whoever comes first.
+        Named items go to all of these people, open ones without an answer (None) in turn, so that everybody
+        gets as many. An empty list of people gives them back to all.
         """
         self._check_names([who, *to])
         state = self.state
@@ -318,7 +326,7 @@ class Labelling:
             write_whole(path, text.encode())
 
     def _check_names(self, names: Sequence[str]) -> None:
-        """Refuse names that nobody could read, that belong to the session, or that look like another's."""
+        """Refuse names that cannot be read, that belong to the session, or that look like another's."""
         known = set(self.state.names)
         for name in names:
             if clean_name(name) != name:
@@ -335,23 +343,18 @@ class Labelling:
             kept = find_kept(place, self.state.nights, unknown)
             unknown = [item for item in unknown if item not in kept]
         if unknown:
-            raise UnknownItemError(
-                f"This session has no item {name_some(unknown)}; nothing was stored. {self._advice_on_ids()}"
-            )
+            advice = "Check the ids."
+            if place.n_rows is not None:
+                advice = (
+                    f"Its pool is a sample of {place.n_items} of the {place.n_rows} rows, and only those can be "
+                    "labelled: check the ids, or start a session with a larger <<pool-rows>>."
+                )
+            raise UnknownItemError(f"This session has no item {name_some(unknown)}; nothing was stored. {advice}")
 
     def store_night(self, night: Night) -> Night:
         """Store what a look at new data found; returned with its time."""
         (event,) = self._append([Event("watch", SELF, body=body_of(night))])
         return replace(night, at=event.at)
-
-    def _advice_on_ids(self) -> str:
-        place = self.folder
-        if place.n_rows is None:
-            return "Check the ids."
-        return (
-            f"Its pool is a sample of {place.n_items} of the {place.n_rows} rows, and only those can "
-            "be labelled: check the ids, or start a session with a larger <<pool-rows>>."
-        )
 
 
 def _once_each(events: Sequence[Event]) -> list[Event]:

@@ -17,8 +17,8 @@ from soel.errors import ConfigError, DataError, LabelError, SchemaError, Session
 from soel.files import parse_json, write_whole
 from soel.records import body_of
 from soel.session import Answer, Event, Session, SessionFolder, SessionState, TellResult, read_verdict
-from soel.session.answers import decision_on, verdict_of
 from soel.session.create import open_session
+from soel.session.events import decision_on, verdict_of
 from soel.session.item_tables import read_items
 from soel.session.label_formats import as_coco, as_tasks, read_coco, read_tasks
 from soel.session.marks import read_mark

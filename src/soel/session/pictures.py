@@ -1,26 +1,36 @@
-"""Pictures of a session: other ones read as its own were, on this machine or on a cluster, and what is said of them."""
+"""Pictures of a session: thumbnails, neighbours and maps of its own, and others read as they were."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import floor, sqrt
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from soel.errors import DataError
+import numpy as np
+
+from soel.detect.detector import PlaceDetector
+from soel.errors import DataError, SessionError
+from soel.images.decode import ImageFiles, load_thumbnail, shrink
 from soel.images.extract import Batch, Elsewhere, compute_rows, extract
 from soel.images.extractors import Extractor, cache_folder
+from soel.images.grids import Grid
 from soel.images.image_items import MediaItem, Picture, PictureSource, Skipped, describe
 from soel.images.image_rows import ImageRows
+from soel.images.maps import draw_overlay
 from soel.images.picture_pool import OBLONG, MediaOptions, PicturePool, open_for, open_pictures, read_picture_pool
-from soel.images.source import Reading, is_media
+from soel.images.source import Reading, is_media, open_source
 from soel.images.views import MOST_EVER, Region
+from soel.numeric import squares_to
 from soel.scoring.ray import Cluster, run_parts
-from soel.session import SessionFolder
+from soel.session import Session, SessionFolder
+from soel.session.rounds import ModelRef
+from soel.tables.rows import read_rows
 from soel.text import percent
 from soel.types import Counted, Floats, Progress, Rows
 
@@ -186,3 +196,163 @@ def _about_view(sizes: Sequence[Sequence[int]], shape: Sequence[int], region: Ma
         side = floor(min(height, width) * sqrt(times * seen / (height * width)))
         told += f" <<resolution={side}>> looks at {much} their pixels, in about {times:.1f} times the time."
     return told
+
+
+@dataclass(frozen=True)
+class MediaPart:
+    """The pictures that came with one pool. data: where they lie now, if that is not where the session found them."""
+
+    folder: SessionFolder
+    data: Path | None = None
+
+    @cached_property
+    def items(self) -> tuple[MediaItem, ...]:
+        """All of them, in the order of the list that was kept."""
+        rows = read_rows(self.folder.source)
+        return tuple(
+            MediaItem(row["id"], row["name"], row.get("category", ""), row.get("clip", ""), None, _time(row))
+            for row in rows
+        )
+
+    @cached_property
+    def source(self) -> PictureSource:
+        """The pictures themselves; files are not digested again."""
+        note = self.folder.media_note
+        place = Path(self.data or note["data"])
+        if not place.exists():
+            raise SessionError(f"The pictures are no longer at {place}. Bring them back, or say where they are now.")
+        if note["paths"] is None:
+            return open_source(place, Reading(**note["reading"]))
+        base = place if place.is_dir() else place.parent
+        return ImageFiles(place.name, self.items, (), tuple(base / path for path in note["paths"]))
+
+    def picture(self, row: int) -> np.ndarray:
+        """The picture of one of the items."""
+        item = self.items[row]
+        if item.id not in self._rows:
+            raise SessionError(f"The picture of {item.id} is not where the session found it. Restore the files.")
+        picture = next(iter(self.source.read([self._rows[item.id]])))
+        if isinstance(picture, DataError):
+            raise SessionError(f"The picture of {item.id} cannot be read: {picture}. Restore the file.")
+        return picture
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {item.id: row for row, item in enumerate(self.source.items)}
+
+
+@dataclass(frozen=True)
+class SessionMedia:
+    """The pictures of a session. data: where those that it began with lie now, if that is elsewhere."""
+
+    folder: SessionFolder
+    data: Path | None = None
+
+    @property
+    def kind(self) -> str:
+        """'video' for frames of clips, else 'image'."""
+        return "video" if self.items[0].time is not None else "image"
+
+    def thumbnail(self, item: str, size: int = 256) -> bytes:
+        """A JPEG with no side longer than `size`; made once, then read from the session's folder."""
+        number, row = self.folder.rows[self._row_of[item]].tolist()
+        part = self._parts[number]
+        return load_thumbnail(part.folder.home / "thumbnails", item, size, lambda: part.picture(row))
+
+    @property
+    def grid(self) -> Grid:
+        """Where the places of a map lie in a picture."""
+        return self.folder.grid
+
+    def mapped(self, item: str, size: int, values: Floats) -> bytes:
+        """The picture as PNG with no side longer than `size`, its map (P,) drawn over it."""
+        return draw_overlay(shrink(self.picture(item), size), values, self.grid)
+
+    def picture(self, item: str) -> np.ndarray:
+        """The picture (H, W, 3) itself."""
+        number, row = self.folder.rows[self._row_of[item]].tolist()
+        return self._parts[number].picture(row)
+
+    def items_around(self, item: str, seconds: float = 2.0) -> list[tuple[float, str]]:
+        """The items of the same clip within so many seconds, in order, with the seconds before or after."""
+        at = self._row_of[item]
+        centre, part = self.items[at], int(self.folder.rows[at, 0])
+        if centre.time is None:
+            return []
+        clip, reach = self._clips[part, centre.clip], seconds + 1e-9
+        first, last = bisect_left(clip, (centre.time - reach, "")), bisect_right(clip, (centre.time + reach, "~"))
+        return [(time - centre.time, other) for time, other in clip[first:last]]
+
+    def nearest(self, item: str, among: Collection[str], k: int = 3) -> list[str]:
+        """The k items of `among` whose features are nearest, nearest first."""
+        rows = np.array([self._row_of[other] for other in among], np.int64)
+        return [self.folder.ids[row] for row in nearest(self.folder.pool, self._row_of[item], rows, k)]
+
+    @cached_property
+    def items(self) -> tuple[MediaItem, ...]:
+        """The session's items, in its order and under its ids, from its own lists."""
+        places = zip(self.folder.ids, self.folder.rows.tolist(), strict=True)
+        return tuple(replace(self._parts[part].items[row], id=item) for item, (part, row) in places)
+
+    @cached_property
+    def _parts(self) -> dict[int, MediaPart]:
+        places = self.folder.parts.items()
+        return {number: MediaPart(part, self.data if number == 1 else None) for number, part in places}
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {item: row for row, item in enumerate(self.folder.ids)}
+
+    @cached_property
+    def _clips(self) -> Mapping[tuple[int, str], list[tuple[float, str]]]:
+        """The items of each clip by time; clips of one name that came at different times are different ones."""
+        clips: dict[tuple[int, str], list[tuple[float, str]]] = {}
+        for item, part in zip(self.items, self.folder.rows[:, 0].tolist(), strict=True):
+            if item.time is not None:
+                clips.setdefault((part, item.clip), []).append((item.time, item.id))
+        return {clip: sorted(items) for clip, items in clips.items()}
+
+
+def open_media(folder: SessionFolder, data: Path | None = None) -> SessionMedia | None:
+    """The pictures of a session, or None for a session on a table."""
+    return SessionMedia(folder, data) if folder.has_pictures else None
+
+
+def _time(row: dict[str, str]) -> float | None:
+    return float(row["time"]) if row.get("time") else None
+
+
+def nearest(matrix: Floats, row: int, among: Rows, k: int) -> Rows:
+    """The k rows of `among` nearest to `row`, nearest first; the row itself is never one of them."""
+    among = among[among != row]
+    distances = squares_to(np.asarray(matrix[among], np.float64), np.asarray(matrix[row], np.float64))
+    return among[np.argsort(distances, kind="stable")[:k]]
+
+
+@dataclass
+class SessionMaps:
+    """Maps of a session's own pictures, by the newest model: of the last fit, or before the first label."""
+
+    session: Session
+
+    @property
+    def has_any(self) -> bool:
+        """Whether the session looks at places, and has a model that does."""
+        return self.session.folder.patches is not None and self._newest() is not None
+
+    def of(self, item: str) -> Floats | None:
+        """The map (P,) of a picture in units of the limit; None where there is none."""
+        patches, detector = self.session.folder.patches, self._detector()
+        if patches is None or detector is None:
+            return None
+        row = self.session.folder.ids.index(item)
+        return np.asarray(detector.maps(patches[[row]])[0] / detector.limit)
+
+    def _newest(self) -> ModelRef | None:
+        state = self.session.state
+        return state.warm_up if state.fit is None else state.fit.model
+
+    def _detector(self) -> PlaceDetector | None:
+        ref = self._newest()
+        part = None if ref is None else self.session.load_model(ref).patches
+        return None if part is None or not isinstance(part.detector, PlaceDetector) else part.detector

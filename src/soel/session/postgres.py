@@ -7,15 +7,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, event, func, make_url, select
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from soel.errors import ConfigError, StorageError
 from soel.files import write_whole
 
+IN_FOLDER = "folder"  # in place of an address: the copy of the events in the session's folder
 SCHEMES = ("postgresql", "postgres")
 _EVERYBODY = "soel"
 CONNECT_SECONDS = 10
+N_CONNECTIONS = 24  # kept open per process: opening one costs more than a read
 SAFE_WAYS = "!password,!md5"  # a server that asks for the password itself, or for an old digest of it, is refused
 
 
@@ -52,10 +54,24 @@ def without_password(where: str) -> str:
     )
 
 
+def strip_password(address: str | None) -> str | None:
+    """The address as the config keeps it: without a password."""
+    if address is None or address == IN_FOLDER:
+        return None
+    read_address(address)
+    return without_password(address)
+
+
 def password_in(where: str) -> str | None:
     """The password that an address carries."""
     password = make_url(where).password
     return None if password is None else str(password)
+
+
+def child_environment(address: str | None) -> dict[str, str]:
+    """The environment for a process of our own: it carries the password, which no command line should show."""
+    password = None if address is None or address == IN_FOLDER else password_in(address)
+    return {**os.environ} if password is None else {**os.environ, "PGPASSWORD": password}
 
 
 def hide_password(where: str) -> str:
@@ -66,24 +82,30 @@ def hide_password(where: str) -> str:
         return where.partition("://")[0] + "://..."
 
 
-def connect_arguments(url: URL) -> dict[str, Any]:
-    """A server that does not answer is given up soon, and none is sent the password in a form that it could use.
+def connect(where: str) -> Engine:
+    """The database at an address. Commits return after they are on disk, whatever the server's default.
 
-    The address and PostgreSQL's own environment variables may say otherwise.
+    A server that does not answer is given up soon, and none is sent the password in a form that it could use. The
+    address and PostgreSQL's own environment variables may say otherwise.
     """
+    url = read_address(where)
     usual = {"connect_timeout": ("PGCONNECT_TIMEOUT", CONNECT_SECONDS), "require_auth": ("PGREQUIREAUTH", SAFE_WAYS)}
     chosen = {*url.query, *(name for name, (variable, _) in usual.items() if variable in os.environ)}
-    return {name: value for name, (_, value) in usual.items() if name not in chosen}
-
-
-def tune(engine: Engine) -> None:
-    """Commits return after they are on disk, whatever the server's default."""
+    arguments = {name: value for name, (_, value) in usual.items() if name not in chosen}
+    try:
+        engine = create_engine(url, pool_size=N_CONNECTIONS, pool_pre_ping=True, connect_args=arguments)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "A PostgreSQL store needs the package psycopg, which is not installed; install soel[postgres]."
+        ) from error
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SET synchronous_commit TO on")
         connection.commit()
+
+    return engine
 
 
 def lock(connection: Connection, session: str | None) -> None:

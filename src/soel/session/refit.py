@@ -16,8 +16,8 @@ import numpy as np
 from soel.assess.metrics import auroc
 from soel.errors import SessionError
 from soel.session import Session, SessionState
-from soel.session.draw import label_vector
 from soel.session.feedback import adopt_answered
+from soel.session.rounds import label_vector
 from soel.session.state import Comparison
 from soel.types import ANOMALY, UNLABELLED, Floats, Progress
 

@@ -23,7 +23,7 @@ from soel.images.picture_pool import MediaOptions
 from soel.images.source import is_idx, is_media, open_source
 from soel.records import body_of, read_body
 from soel.session import SessionOptions
-from soel.session.store import strip_password
+from soel.session.postgres import strip_password
 from soel.session.worker import CREATE, JobStatus, begin, progress
 from soel.tables.batches import SUFFIXES as STREAMED, open_stream
 from soel.tables.look import look_at, look_at_start
@@ -37,7 +37,7 @@ ENDED = JobStatus("create", False, error="The preparation ended without a sessio
 QUICK = 64 * 2**20  # bytes whose rows are all looked at before anything is computed
 PACKED_TIMES = 8  # what a packed file may grow by
 SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
-MOST_FILES = 20_000  # of a folder, before it is taken at its word
+MOST_FILES = 20_000  # of a folder that are looked at
 
 
 def session_folder(data: Path) -> Path:

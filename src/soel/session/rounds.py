@@ -1,23 +1,21 @@
-"""A round of questions as it was drawn: its form in the store, and the file with what its model saw of the pool."""
+"""Rounds of questions: what may be asked, what a round or a refine proposes, and how it is stored."""
 
 from __future__ import annotations
 
-import secrets
-import zipfile
-from collections.abc import Container, Mapping
-from contextlib import suppress
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soel.errors import DamagedError
-from soel.files import move, replacing
+from soel.errors import DataError, SessionError
 from soel.records import BESIDE, path_inside
-from soel.session.folder import digest_of
-from soel.types import Floats
+from soel.types import UNLABELLED, Floats, Labels, Rows
+
+if TYPE_CHECKING:
+    from soel.session.state import SessionState
+
 
 SPOT_CHECK = "spot-check"  # the strategy of a round that was drawn by chance, to prove what the figures say
 
@@ -129,44 +127,111 @@ class Round:
         return frozenset(draw.item for draw in self.draws)
 
 
+USUAL_SIZE, USUAL_CHECK = 10, 10  # items of a round, and of a spot check
+NOT_SURE = "not_sure"  # the option of a round that asked those items first
+AHEAD = 5  # questions that a refine chooses; the next answer brings the next one
+
+
 @dataclass(frozen=True)
-class PoolRecord:
-    """The pool as one round's model saw it. scores: (N,), embeddings: (N, D)."""
+class Candidates:
+    """Rows that may be asked. fresh: never answered. returning: set aside once, asked after all others.
 
-    scores: Floats
-    embeddings: Floats
-
-
-def save_record(folder: Path, number: int, record: PoolRecord) -> tuple[str, str]:
-    """Write what a round saw; returns the file's name and its SHA-256.
-
-    The name carries the content's hash, so that two processes that draw the same round at the same
-    moment cannot overwrite one another.
+    aside: rows without a label that are not asked again.
     """
-    scores, embeddings = np.asarray(record.scores, np.float64), np.asarray(record.embeddings, np.float32)
-    draft = folder / f"{number:04d}-{secrets.token_hex(8)}.npz"
-    with replacing(draft) as file:
-        np.savez(file, scores=scores, embeddings=embeddings)
-    try:
-        digest = digest_of(draft)
-        name = f"{number:04d}-{digest[:12]}.npz"
-        move(draft, folder / name)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-    return name, digest
+
+    fresh: Rows
+    returning: Rows
+    aside: Rows
+
+    def __len__(self) -> int:
+        return len(self.fresh) + len(self.returning)
 
 
-def load_record(path: Path, digest: str, n_items: int) -> PoolRecord:
-    """Read it back; a file that changed since is refused."""
-    if digest_of(path) != digest:
-        raise DamagedError(f"{path} is not the file that the round recorded; restore it from a copy.")
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            record = PoolRecord(arrays["scores"], arrays["embeddings"])
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
-        raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
-    if record.scores.shape != (n_items,) or len(record.embeddings) != n_items:
-        raise DamagedError(f"{path} is about {len(record.scores)} items, not {n_items}; restore it from a copy.")
-    return record
+def find_candidates(state: SessionState, ids: Sequence[str]) -> Candidates:
+    """Rows without a label, but for those set aside twice."""
+    answered = rows_of(ids, state.answers)
+    is_fresh = np.ones(len(ids), bool)
+    is_fresh[list(answered.values())] = False
+    returning = [row for item, row in answered.items() if state.may_return(item)]
+    others = [row for item, row in answered.items() if item not in state.labels and not state.may_return(item)]
+    return Candidates(np.flatnonzero(is_fresh), np.array(returning, np.int64), np.array(others, np.int64))
+
+
+def rows_of(ids: Sequence[str], items: Container[str]) -> dict[str, int]:
+    """The rows of a few items, in row order: one look at every id, nothing kept of the others."""
+    return {item: row for row, item in enumerate(ids) if item in items}
+
+
+def check_number(n: int | None) -> None:
+    """Refuse a round of nothing."""
+    if n is not None and n < 1:
+        raise DataError(f"At least one item must be asked for, got {n}.")
+
+
+def round_size(state: SessionState, n_candidates: int, n: int | None) -> int:
+    """How many items the next round asks: `n`, or as many as usual, within budget and pool."""
+    if state.n_left == 0:
+        raise SessionError(
+            f"The budget of {state.budget} labels is used up. Fit and score, or allow more: `soel set DIR --budget N`."
+        )
+    if n_candidates == 0:
+        raise SessionError("Every item has an answer already; there is nothing left to ask. Fit and score.")
+    if n is None:
+        return min(USUAL_SIZE, state.n_left, n_candidates)
+    if n > state.n_left:
+        raise SessionError(
+            f"{n} items were asked for but the budget leaves {state.n_left} labels; ask for "
+            "fewer, or allow more with `soel set DIR --budget N`."
+        )
+    if n > n_candidates:
+        raise SessionError(f"{n} items were asked for but only {n_candidates} can still be asked; ask for fewer.")
+    return n
+
+
+def label_vector(state: SessionState, ids: Sequence[str]) -> Labels:
+    """The labels that hold, by row: (N,) of 1, 0, -1."""
+    labels = np.full(len(ids), UNLABELLED, np.int8)
+    for item, row in rows_of(ids, state.labels).items():
+        labels[row] = state.labels[item]
+    return labels
+
+
+def can_refine(state: SessionState) -> bool:
+    """Whether questions are open and something was said since they were chosen. What checks the result stays drawn."""
+    if state.round is None or not state.open or state.round.strategy == SPOT_CHECK:
+        return False
+    return state.last_answer > state.round.parts[-1].after
+
+
+def items_held(state: SessionState, at: str) -> frozenset[str]:
+    """Items of the open round without an answer that are leased or assigned."""
+    shown = {item for item, leases in state.leases.items() if any(each.until > at for each in leases)}
+    return frozenset((shown | state.assigned.keys()) - state.answers.keys())
+
+
+def find_record(state: SessionState, drawn: Round) -> Round | None:
+    """The part of a round that was drawn by the newest model from the pool that holds now: it has that record."""
+    model = state.warm_up if state.fit is None else state.fit.model
+    same = (part for part in drawn.parts if part.model == model and state.pools_of(part) == state.pools)
+    return next(same, None)
+
+
+def describe_check(
+    scores: Floats, chances: Floats, threshold: float, state: SessionState, row_of: dict[str, int]
+) -> CheckFacts:
+    """What the round keeps to be judged by later, the threshold, and what was known on either side.
+
+    chances: (N,) probabilities by the model; their sums on either side are promises that the check can test.
+    """
+    is_open, is_alarm = np.ones(len(scores), bool), scores > threshold
+    is_open[[row for item, row in row_of.items() if item in state.labels]] = False
+    known = {item: bool(is_alarm[row]) for item, row in row_of.items() if item in state.labels}
+    return CheckFacts(
+        threshold=float(threshold),
+        n_rows=len(scores),
+        n_alarms=int(is_alarm.sum()),
+        known_alarms=tuple(sorted(item for item, alarms in known.items() if alarms)),
+        known_others=tuple(sorted(item for item, alarms in known.items() if not alarms)),
+        expected_alarms=float(chances[is_open & is_alarm].sum()),
+        expected_others=float(chances[is_open & ~is_alarm].sum()),
+    )

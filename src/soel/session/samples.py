@@ -2,31 +2,141 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from soel.errors import SchemaError, SessionError
-from soel.session import SessionFolder
+from soel.images.picture_pool import MediaOptions, read_picture_pool
+from soel.images.source import is_media
+from soel.scoring.ray import Cluster, run_parts
+from soel.session import SessionFolder, SessionOptions
 from soel.session.config import POOL_ROWS
-from soel.session.folder import SourceData
+from soel.session.folder import KEPT, SourceData
 from soel.session.item_tables import read_encoder
+from soel.session.pictures import on_cluster
 from soel.tables.address import is_address
 from soel.tables.batches import (
     SUFFIXES,
+    DrawPart,
     Stream,
     chain,
     draw_rows,
     has_more_rows,
+    join_sample,
     lies_in_files,
     open_stream,
     write_sample,
 )
 from soel.tables.encoder import Encoder
+from soel.tables.frame import as_frame, find_kind
+from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native, read_table
+from soel.tables.read_options import ReadOptions
 from soel.tables.schema import Schema
-from soel.types import Progress, Rows
+from soel.types import Floats, Kind, Progress, Rows
+
+
+@dataclass(frozen=True)
+class PoolSource:
+    """What a session starts from.
+
+    path: the table to copy.
+    features: None where the table itself is encoded.
+    note: how to find pictures again, for a file beside it.
+    patches: (N, P, D) of pictures, where their places are looked at.
+    all_data, numbers: of a sample, where all the data lie, and which of their rows each item (N,) is.
+    kept: a copy of all the data that a sample was drawn from, for the session to keep; None where they lie elsewhere.
+    """
+
+    path: Path
+    table: Table
+    id_column: str | None
+    label_column: str | None
+    features: Floats | None = None
+    note: bytes | None = None
+    patches: Floats | None = None
+    all_data: tuple[SourceData, ...] = ()
+    numbers: Rows | None = None
+    kept: Path | None = None
+
+    def kind(self, wanted: str) -> Kind:
+        """What the rows are: features of pictures are vectors, whatever else is said of a table."""
+        return find_kind(self.table.frame, wanted) if self.features is None else Kind.VECTORS
+
+    def encode_items(self, scaling: str) -> tuple[Encoder, Floats]:
+        """The encoder and the matrix it gives. Features of a network keep their scale: it carries meaning."""
+        if self.features is None:
+            encoder = Encoder.fit(self.table.frame, scaling)
+            return encoder, encoder.encode(self.table.frame)
+        return Encoder.fit(as_frame(self.features), "none"), self.features
+
+
+@contextmanager
+def read_pool(
+    data: str | Path, options: SessionOptions, media: MediaOptions, columns: ReadOptions, cluster: Cluster | None = None
+) -> Iterator[PoolSource]:
+    """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context.
+
+    Addresses and folders of Parquet files are read in parts, and so is a file with more than `options.pool_rows` rows.
+    """
+    label = [options.label_column] if options.label_column else []
+    with tempfile.TemporaryDirectory(prefix="soel-pool-") as scratch:
+        folder = Path(scratch)
+        copy = copy_as_parquet(data, folder, columns) if needs_copy(data, columns) else None
+        data = copy or data
+        of_pictures = media.path_column is not None or (
+            not is_address(data) and Path(data).is_file() and is_media(Path(data))
+        )
+        if not of_pictures and is_read_in_parts(data, options.pool_rows):
+            stream = open_stream(data, options.id_column, label, columns)
+            pool = _draw(stream, options, folder, media.progress, cluster)
+            if copy is not None:  # the session keeps the copy and looks for all the data there
+                all_data = tuple(replace(whole, address=f"{KEPT}/{copy.name}") for whole in pool.all_data)
+                pool = replace(pool, all_data=all_data, kept=copy)
+            yield pool
+        elif not of_pictures and not is_media(Path(data)):
+            table = read_table(data, options.id_column, label, columns)
+            yield PoolSource(Path(data), table, options.id_column, options.label_column)
+        else:
+            spread = None if cluster is None else partial(on_cluster, cluster)
+            found = read_picture_pool(Path(data), options.id_column, options.label_column, media, folder, spread)
+            known = found.label_column
+            table = read_table(found.path, "id", [known] if known else [])
+            yield PoolSource(found.path, table, "id", known, found.features, found.note, found.patches)
+
+
+def needs_copy(data: str | Path, columns: ReadOptions) -> bool:
+    """Whether a table is kept as a copy: what is packed, a database, a sheet, or text in an encoding that was named."""
+    if is_address(data):
+        return columns.query is not None
+    path = Path(data)
+    known = path.is_file() and has_table_suffix(path) and not is_media(path)
+    return known and (not is_native(path) or (columns.encoding is not None and path.suffix.lower() != ".parquet"))
+
+
+def _draw(
+    stream: Stream, options: SessionOptions, folder: Path, progress: Progress | None, cluster: Cluster | None
+) -> PoolSource:
+    """Draw a pool in one pass over a stream, here or on the machines of a cluster."""
+    path = folder / f"{Path(stream.name).stem}.sample.parquet"
+    rows = draw_rows(stream.n_rows, options.pool_rows, options.seed)
+    if cluster is None:
+        id_column = write_sample(stream, rows, path, progress)
+    else:
+        on_rows = None if progress is None else lambda done: progress(done, stream.n_rows)
+        numbers = [part.number for part in stream.parts]
+        drawn = list(run_parts(cluster, DrawPart(stream, rows), numbers, on_rows))
+        id_column = join_sample(stream, sorted(drawn, key=lambda part: part.number), path)
+    label_column = stream.exclude[0] if stream.exclude else None
+    whole = SourceData(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
+    table = read_table(path, id_column, stream.exclude, stream.options)
+    return PoolSource(path, table, id_column, label_column, all_data=(whole,), numbers=rows)
 
 
 def open_all(place: SessionFolder, encoder: Encoder) -> Stream:

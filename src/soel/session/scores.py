@@ -1,8 +1,8 @@
-"""Scores of a session's own items, or of new ones, written under the names that people know them by."""
+"""Scores and maps of a session's own items, or of new ones, written under the names that people know them by."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -10,8 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from soel.assess.threshold import parse_threshold
-from soel.errors import ConfigError
-from soel.images.image_items import Skipped
+from soel.detect.detector import PlaceDetector
+from soel.errors import ConfigError, SessionError
+from soel.images.grids import Grid
+from soel.images.image_items import MediaItem, Skipped
+from soel.images.maps import MappedPicture, ScoredPicture, write_heat_maps
 from soel.report.reasons import (
     LIKENESS_COLUMNS,
     MOST_EXPLAINED,
@@ -28,8 +31,7 @@ from soel.scoring.score_table import Answers, Cells, Names, ScoreTable, labels_b
 from soel.scoring.stream import Beside, RowReasons, check_out, score_stream
 from soel.session import Session
 from soel.session.item_tables import read_encoder, read_encoder_with_baseline, read_items, read_rows_as
-from soel.session.media import open_media
-from soel.session.pictures import read_new_pictures
+from soel.session.pictures import open_media, read_new_pictures
 from soel.session.samples import find_scored_stream
 from soel.tables.codes import Tally
 from soel.tables.encoder import Encoder
@@ -213,3 +215,61 @@ def _make_explainer(session: Session, scorer: Scorer, n_rows: int) -> RowReasons
         return {**tabulate_reasons(explainer.explain(frame, features), rows, len(rows)), **like}
 
     return RowReasons((*REASON_COLUMNS, *LIKENESS_COLUMNS), tabulate, count_explained)
+
+
+def write_maps(session: Session, data: str | Path | None, out: Path, threshold: str | None = None) -> dict[str, int]:
+    """Maps of all alarms into the folder `out`, the most anomalous first; returns how many maps and boxes there are."""
+    if not session.folder.has_pictures or session.folder.patches is None:
+        raise SessionError(
+            "Maps are drawn of pictures whose places are looked at: start a session with <<patches=yes>>."
+        )
+    rule = parse_threshold(threshold or session.config.threshold)
+    _, model = session.fitted(threshold if rule.count(0) is None else None)
+    pictures = _own(session, model) if data is None else _new(session, model, Path(data))
+    order = np.argsort(-pictures.scores, kind="stable")
+    n_alarms = rule.count(len(order))
+    alarms = order[model.alarms(pictures.scores)[order]] if n_alarms is None else order[:n_alarms]
+    detector, grid = find_patches(model), session.folder.grid
+    rest = [pictures.scored(row) for row in order if row not in set(alarms.tolist())]
+    return write_heat_maps(Path(out), (pictures.mapped(row, detector, grid) for row in alarms), rest)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Pictures with their scores (n,) and patches (n, P, D). picture: reads one of them."""
+
+    items: Sequence[MediaItem]
+    scores: Floats
+    patches: Floats
+    picture: Callable[[int], np.ndarray]
+
+    def scored(self, row: int) -> ScoredPicture:
+        """One of them."""
+        return ScoredPicture(self.items[row].name, self.items[row].id, float(self.scores[row]))
+
+    def mapped(self, row: int, detector: PlaceDetector, grid: Grid) -> MappedPicture:
+        """One of them with its map."""
+        values = detector.maps(self.patches[[row]])[0] / detector.limit
+        return MappedPicture(**vars(self.scored(row)), picture=self.picture(row), values=values, grid=grid)
+
+
+def find_patches(model: Any) -> PlaceDetector:
+    """The part of a fitted model that looks at places."""
+    part = model.patches
+    if part is None or not isinstance(part.detector, PlaceDetector):
+        raise SessionError("The last fit did not look at places; fit again.")
+    return part.detector
+
+
+def _own(session: Session, model: Any) -> _Scored:
+    media, patches = open_media(session.folder), session.folder.patches
+    assert media is not None
+    assert patches is not None
+    return _Scored(media.items, session.pool_scores(model), patches, lambda row: media.picture(media.items[row].id))
+
+
+def _new(session: Session, model: Any, data: Path) -> _Scored:
+    new = read_new_pictures(session.folder.path, data)
+    assert new.patches is not None  # as the session's own
+    scores = model.score(read_encoder(session.folder).encode(as_frame(new.features)), new.patches)
+    return _Scored(new.items, scores, new.patches, new.picture)

@@ -2,55 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from soel.ask import is_sequential
-from soel.assess.quality import Quality
+from soel.assess.conformal import UnsureBand
+from soel.assess.quality import Quality, draw_check
 from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.records import body_of
 from soel.scoring.score import Scorer, Scores
 from soel.session.alarms import find_selected
 from soel.session.config import SessionConfig
-from soel.session.draw import (
+from soel.session.events import SELF, Event, Store
+from soel.session.folder import SessionFolder
+from soel.session.item_tables import read_encoder
+from soel.session.labelling import Labelling
+from soel.session.marks import marked_places
+from soel.session.people import Agreement, as_text, measure_agreement
+from soel.session.pool_records import (
+    PoolGeometry,
+    PoolRecord,
+    StoppingAdvice,
+    Why,
+    gather_evidence,
+    load_record,
+    measure_advice,
+    save_record,
+)
+from soel.session.rounds import (
     AHEAD,
     NOT_SURE,
+    SPOT_CHECK,
     USUAL_CHECK,
-    as_draws,
+    Draw,
+    ModelRef,
+    Round,
     can_refine,
     check_number,
     describe_check,
     find_candidates,
     find_record,
-    gather_evidence,
     items_held,
     label_vector,
-    propose,
-    propose_check,
     round_size,
     rows_of,
 )
-from soel.session.events import SELF, Event, Store
-from soel.session.folder import SessionFolder
-from soel.session.item_tables import read_encoder
-from soel.session.labelling import Labelling
-from soel.session.leases import as_text
-from soel.session.marks import marked_places
-from soel.session.people import Agreement, measure_agreement
-from soel.session.rounds import SPOT_CHECK, ModelRef, PoolRecord, Round, load_record, save_record
 from soel.session.standing import AskResult, FitResult, Status, measure_quality
 from soel.session.state import Comparison, Fit, SessionState
-from soel.session.stopping import StoppingAdvice, measure_advice
-from soel.session.why import PoolGeometry, Why
 from soel.settings import Profile
-from soel.types import Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
+from soel.types import NO_ROWS, Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
 
 if TYPE_CHECKING:
     from soel.learner import Learner
@@ -111,7 +118,7 @@ class Session(Labelling):
         return AskResult(len(state.rounds), state.open, drawn)
 
     def refine(self, progress: Progress | None = None, now: datetime | None = None) -> AskResult | None:
-        """Put better questions before those of the open round that nobody looks at, knowing the answers given since.
+        """Put better questions before those of the open round that are not leased, knowing the answers given since.
 
         None where nothing changes: nothing was said since, or the strategy is not sequential.
         """
@@ -151,7 +158,7 @@ class Session(Labelling):
         return AskResult(len(state.rounds), state.open, drawn)
 
     def _refuse_other_round(self, state: SessionState) -> None:
-        """Where questions are open that are no spot check: asked before, or by somebody else meanwhile."""
+        """Refuse where questions are open that are no spot check."""
         if state.round is not None and state.round.strategy != SPOT_CHECK:
             raise SessionError(f"Round {state.round.number} is still open; answer it, then check the result.")
 
@@ -174,7 +181,7 @@ class Session(Labelling):
         return Pool(rows, kind, place.identity, place.patches, marked, place.moments, selected)
 
     def _find_marks(self, place: SessionFolder, known: SessionState) -> Booleans | None:
-        """Which places (N, P) people point at; None where nobody does, or places are not looked at."""
+        """Which places (N, P) annotators marked; None without marks, or where places are not looked at."""
         if not known.taught_marks or place.patches is None:
             return None
         rows = rows_of(place.ids, known.taught_marks)
@@ -196,7 +203,7 @@ class Session(Labelling):
             told = self.learner.evidence(warm, pool, labels)
         model = self.learner.learn(warm, pool, told, labels, progress)
         ref = self._save_model(place, f"fit-{len(state.rounds):04d}", model)
-        advice, known = self._measure_advice(state, model.pool_scores), state.last_event
+        advice, known = self._measure_advice(state, model), state.last_event
         fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice, comparison)
         estimate = Event("estimate", SELF, body={"estimate": body_of(model.estimate), "after": known})
         self._append([estimate, Event("fit", SELF, body=body_of(fit))])
@@ -267,13 +274,14 @@ class Session(Labelling):
         """How far annotators agree beyond chance."""
         return measure_agreement(self.state)
 
-    def evidence(self, state: SessionState | None = None) -> list[Evidence]:
-        """The labels of each round that has any, with the pool as that round's model saw it."""
+    def evidence(self, state: SessionState | None = None, among: Collection[str] | None = None) -> list[Evidence]:
+        """The labels of each round that has any (among these items), with the pool as that round's model saw it."""
         known = state or self.state
         return gather_evidence(
             known,
             lambda drawn: self.folder_with(known.pools_of(drawn)).ids,
             lambda drawn: self.record(drawn, known),
+            among,
         )
 
     def record(self, drawn: Round, state: SessionState | None = None) -> PoolRecord:
@@ -282,12 +290,8 @@ class Session(Labelling):
         return load_record(place.rounds / drawn.record, drawn.digest, place.n_items)
 
     def _draw(self, state: SessionState, n: int, progress: Progress | None, not_sure: bool) -> Round:
-        settings = self.config.settings
         ref, model = self._newest(state, progress)
-        place = self.folder_with(state.pools)
-        proposal = propose(place, self.learner, model, self.pool_in(place), state, n, not_sure=not_sure)
-        options = settings["strategy_options"] | ({NOT_SURE: True} if not_sure else {})
-        return self._keep(place, state, n, ref, proposal, settings["strategy"], options)
+        return self._keep(state, n, ref, self._propose(state, n, model, not_sure), not_sure)
 
     def _draw_more(self, state: SessionState, at: str, progress: Progress | None) -> Round | None:
         """A refine of the round that is open; None where it would show the same items in the same order."""
@@ -295,18 +299,50 @@ class Session(Labelling):
         free = [item for item in state.open if item not in held and item not in state.answers]
         if not free:
             return None
-        settings, n = self.config.settings, min(AHEAD, len(free))
         assert state.round is not None  # or nothing would be open
+        n, not_sure = min(AHEAD, len(free)), NOT_SURE in state.round.options
         ref, model = self._newest(state, progress)
-        place, seen = self.folder_with(state.pools), self._look_again(state, state.round, ref)
-        not_sure, pool = NOT_SURE in state.round.options, self.pool_in(place)
-        proposal = propose(place, self.learner, model, pool, state, n, held=held, seen=seen, not_sure=not_sure)
-        if [place.ids[row] for row in proposal.rows[:n]] == free[:n]:
+        proposal = self._propose(state, n, model, not_sure, held, self._look_again(state, state.round, ref))
+        ids = self.folder_with(state.pools).ids
+        if [ids[row] for row in proposal.rows[:n]] == free[:n]:
             return None
-        strategy, options = settings["strategy"], settings["strategy_options"] | ({NOT_SURE: True} if not_sure else {})
-        part = self._keep(place, state, n, ref, proposal, strategy, options, state.round)
+        part = self._keep(state, n, ref, proposal, not_sure, state.round)
         self._seen = (part.record, PoolRecord(proposal.scores, np.asarray(proposal.embeddings, np.float32)))
         return replace(part, looked_at=at)
+
+    def _propose(
+        self,
+        state: SessionState,
+        n: int,
+        model: Blend,
+        not_sure: bool,
+        held: Collection[str] = (),
+        seen: PoolRecord | None = None,
+    ) -> Proposal:
+        """The next round's rows with their reserve, and the pool as the model sees it.
+
+        not_sure: items that the model is not sure of are asked first, however few they are. held: items that
+        are leased or assigned, for a refine. seen: what the same model saw of the pool before.
+        """
+        place = self.folder_with(state.pools)
+        candidates, pool, first = find_candidates(state, place.ids), self.pool_in(place), NO_ROWS
+        if not_sure:
+            estimate = cast("Fitted", model).estimate
+            scores = self.learner.look(model, pool)[0] if seen is None else seen.scores
+            first = np.flatnonzero(UnsureBand.of(scores, estimate.low, estimate.high).holds(scores))
+        looked_at = np.array(list(rows_of(place.ids, held).values()), np.int64)
+        return self.learner.propose(
+            model,
+            pool,
+            label_vector(state, place.ids),
+            n,
+            share=None if state.estimate is None else float(np.clip(state.estimate.value, 0, 0.5)),
+            aside=np.concatenate([candidates.aside, looked_at]),
+            first=first,
+            last=candidates.returning,
+            for_record=True,
+            seen=None if seen is None else (seen.scores, seen.embeddings),
+        )
 
     def _look_again(self, state: SessionState, drawn: Round, ref: ModelRef) -> PoolRecord | None:
         """What the newest model saw of the pool, where a part of the round has kept that."""
@@ -318,44 +354,55 @@ class Session(Labelling):
         return self._seen[1]
 
     def _draw_check(self, state: SessionState, n: int) -> Round:
+        """A spot check of `n` items, with the pool as the model sees it."""
         ref, model = self.fitted()
         place = self.folder_with(state.pools)
         scores, embeddings = self.learner.look(model, self.pool_in(place))
         seed = (self.config.seed, len(state.labels), len(state.rounds))
-        proposal = propose_check(scores, embeddings, model.threshold, find_candidates(state, place.ids).fresh, n, seed)
-        facts = describe_check(
-            scores, model.probabilities(scores), model.threshold, state, rows_of(place.ids, state.labels)
-        )
-        return replace(self._keep(place, state, n, ref, proposal, SPOT_CHECK, {}), check=facts)
+        fresh, cut = find_candidates(state, place.ids).fresh, model.threshold
+        selection = draw_check(scores > cut, fresh, n, np.random.default_rng(seed))
+        facts = describe_check(scores, model.probabilities(scores), cut, state, rows_of(place.ids, state.labels))
+        drawn = self._keep(state, n, ref, Proposal(selection, seed, scores, embeddings), not_sure=False)
+        return replace(drawn, strategy=SPOT_CHECK, options={}, check=facts)
 
     def _keep(
         self,
-        place: SessionFolder,
         state: SessionState,
         n: int,
         ref: ModelRef,
         proposal: Proposal,
-        strategy: str,
-        options: Mapping[str, Any],
+        not_sure: bool,
         refines: Round | None = None,
     ) -> Round:
         """The round of a proposal, or a refine of one, with the pool as it was seen on disk."""
-        draws = as_draws(proposal, place.ids)
+        place, settings, chosen = self.folder_with(state.pools), self.config.settings, proposal.selection
+        draws = tuple(
+            Draw(place.ids[row], float(odds), float(proposal.scores[row]))
+            for row, odds in zip(chosen.rows, chosen.odds, strict=True)
+        )
         number = len(state.rounds) + 1 if refines is None else refines.number
         known = None if refines is None else find_record(state, refines)
         if known is not None:
             name, digest = known.record, known.digest
         else:
             name, digest = save_record(place.rounds, number, PoolRecord(proposal.scores, proposal.embeddings))
+        strategy, options = settings["strategy"], settings["strategy_options"] | ({NOT_SURE: True} if not_sure else {})
         after = state.last_event
         return Round(number, draws[:n], draws[n:], ref, proposal.seed, strategy, options, name, digest, after)
 
-    def _measure_advice(self, state: SessionState, scores: Floats) -> StoppingAdvice | None:
+    def _measure_advice(self, state: SessionState, model: Fitted) -> StoppingAdvice | None:
         """None before a label, and until a round was drawn from the pool that holds now: nothing can be compared."""
         if state.round is None or not state.labels or state.pools_of(state.round) != state.pools:
             return None
         ids = self.folder_with(state.pools).ids
-        return measure_advice(state, ids, lambda drawn: self.record(drawn, state), scores)
+        return measure_advice(
+            state,
+            ids,
+            lambda drawn: self.record(drawn, state),
+            model.pool_scores,
+            model.estimate,
+            lambda items: self.learner.estimate(self.evidence(state, items)),
+        )
 
     def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Blend]:
         if state.fit is None:

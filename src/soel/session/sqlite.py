@@ -23,10 +23,11 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from soel.errors import DamagedError, LockedError, SoelError, StorageError
+from soel.errors import ConfigError, DamagedError, LockedError, SoelError, StorageError
 from soel.files import explain as explain_os_error
 
 BUSY_MS = 30_000
+N_CONNECTIONS = 24  # kept open per process: opening one costs more than a read
 LOG = "-wal"
 MOST_LOGGED = 100  # pages in the log before they are moved into the database, where damage cannot hide
 _CODES = {
@@ -39,7 +40,16 @@ _CODES = {
 }
 
 
-def tune(engine: Engine) -> None:
+def connect(where: str | Path, must_exist: bool) -> Engine:
+    """The database in a file."""
+    if "://" in str(where):
+        raise ConfigError(f"{where!r} is neither a file nor the address of a PostgreSQL database; give one of them.")
+    if must_exist and not Path(where).is_file():
+        raise DamagedError(f"{where} is missing, and with it every answer; restore it from a copy.")
+    return _tune(create_engine(f"sqlite:///{where}", pool_size=N_CONNECTIONS))
+
+
+def _tune(engine: Engine) -> Engine:
     """Write-ahead log, full sync, and writers that queue instead of failing."""
 
     @event.listens_for(engine, "connect")
@@ -57,9 +67,11 @@ def tune(engine: Engine) -> None:
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    return engine
+
 
 def checkpoint(engine: Engine) -> None:
-    """Move what the log holds into the database, as far as nobody else is reading it and there is room."""
+    """Move what the log holds into the database, as far as no other process reads it and there is room."""
     with suppress(SQLAlchemyError, sqlite3.Error), engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
@@ -116,8 +128,7 @@ class MemoryCopy:
                 shutil.copyfile(file, folder / file.name)
             with closing(sqlite3.connect(folder / path.name)) as source:
                 source.backup(self._anchor)
-        self.engine = create_engine(f"sqlite:///{name}&uri=true", poolclass=QueuePool)
-        tune(self.engine)
+        self.engine = _tune(create_engine(f"sqlite:///{name}&uri=true", poolclass=QueuePool))
 
     @property
     def is_current(self) -> bool:

@@ -12,13 +12,12 @@ from typing import Any
 from soel.assess.conformal import FitFigures
 from soel.records import BESIDE, body_of
 from soel.session.alarms import Night
-from soel.session.answers import DISAGREEMENT, Answer, Answered, Vote, decision_on
-from soel.session.events import Event
-from soel.session.leases import Lease
+from soel.session.config import FIRST, PoolRef, pool_at
+from soel.session.events import Answer, Answered, Event, Vote, decision_on
 from soel.session.marks import Mark
-from soel.session.pool import FIRST, PoolRef, pool_at
+from soel.session.people import Lease
+from soel.session.pool_records import StoppingAdvice
 from soel.session.rounds import ModelRef, Round
-from soel.session.stopping import StoppingAdvice
 from soel.types import ANOMALY, Estimate, Label
 
 
@@ -139,12 +138,16 @@ class SessionState:
     @cached_property
     def disagreements(self) -> tuple[str, ...]:
         """Items that annotators label differently and that the owner has not decided, oldest first."""
-        open_ones = (i for i, a in self.answers.items() if a.decision is None and _differ(a))
+        open_ones = (
+            item
+            for item, answered in self.answers.items()
+            if answered.decision is None and len({vote.verdict for vote in answered.votes if vote.is_label}) > 1
+        )
         return tuple(sorted(open_ones, key=lambda item: self.answers[item].votes[0].number))
 
     @cached_property
     def n_spent(self) -> int:
-        """How much of the budget is used: the items that somebody labelled or the owner decided."""
+        """How much of the budget is used: items with a label, or decided by the owner."""
         return sum(answered.is_settled for answered in self.answers.values())
 
     @property
@@ -183,7 +186,11 @@ class SessionState:
         items = [draw.item for draw in self.round.draws if draw.item not in self.gone]
         known = {item: self.answers[item] for item in items if item in self.answers}
         n_wanted = len(self.round.asked) - sum(answered.is_settled for answered in known.values())
-        started = [item for item in items if item in known and self._lacks(known[item])]
+        started = [
+            item
+            for item, answered in known.items()
+            if answered.decision is None and 0 < answered.n_labels < self.answers_per_item
+        ]
         fresh = [item for item in items if item not in known]
         again = sorted((i for i in known if self.may_return(i)), key=lambda i: known[i].number)
         return tuple(started) + tuple(fresh + again)[: max(0, min(n_wanted, self.n_left))]
@@ -277,13 +284,3 @@ class SessionState:
     def n_anomalies(self) -> int:
         """How many items are labelled anomalies."""
         return sum(label == ANOMALY for label in self.labels.values())
-
-    def _lacks(self, answered: Answered) -> bool:
-        """Whether somebody labelled it, and more are to."""
-        return answered.decision is None and 0 < answered.n_labels < self.answers_per_item
-
-
-def _differ(answered: Answered) -> bool:
-    """Whether the labels given are not all the same."""
-    labels = {vote.verdict for vote in answered.votes if vote.is_label}
-    return answered.verdict == DISAGREEMENT or len(labels) > 1

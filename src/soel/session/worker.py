@@ -26,7 +26,6 @@ from soel.errors import ConfigError, SessionError, SoelError, StorageError
 from soel.files import explaining, is_locked, parse_json, remove_leftovers, take_lock, write_whole
 from soel.session import postgres
 from soel.session.folder import SessionFolder
-from soel.session.store import IN_FOLDER, child_environment
 
 if TYPE_CHECKING:
     from soel.session.session import Session
@@ -162,7 +161,7 @@ def begin(folder: Path, what: str, options: str, store: str | None) -> int:
 
 def launch(folder: Path, what: str, options: str, store: str | None) -> subprocess.Popen[bytes]:
     """Start a process with pipes to its input and output; the store's password goes by the environment."""
-    address = store or "" if store in (None, IN_FOLDER) else postgres.without_password(str(store))
+    address = store or "" if store in (None, postgres.IN_FOLDER) else postgres.without_password(str(store))
     log = folder / LOG
     with explaining(log), log.open("ab") as errors:
         return subprocess.Popen(
@@ -170,7 +169,7 @@ def launch(folder: Path, what: str, options: str, store: str | None) -> subproce
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
-            env=child_environment(store),
+            env=postgres.child_environment(store),
             start_new_session=True,  # a signal for the server's terminal is not meant for it
         )
 
@@ -311,7 +310,7 @@ def take_step(session: Session, what: str, options: dict[str, Any], report: Prog
 
 def _draw(session: Session, what: str, n: int | None, report: Progress) -> None:
     """A round or a spot check of `n` items, or of fewer where no more can be asked."""
-    from soel.session.draw import find_candidates
+    from soel.session.rounds import find_candidates
 
     state = session.state
     found = find_candidates(state, session.ids)
@@ -336,7 +335,7 @@ class Refiner:
     def look(self) -> bool:
         """Look once; returns whether something was put before the open questions."""
         from soel.report.reasons import keep_reasons
-        from soel.session.draw import can_refine
+        from soel.session.rounds import can_refine
 
         state, refined = self._session.state, False
         if is_locked(self._work):
@@ -360,7 +359,7 @@ def _try(step: Callable[[], bool | None]) -> bool:
 
 
 def refine_while_read(place: Path, store: str | None) -> int:
-    """Refine until whoever started this process is gone."""
+    """Refine until the process that started this one ends."""
     from soel.session.create import open_session
 
     threading.Thread(target=_end_with_starter, daemon=True).start()

@@ -20,7 +20,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, SessionError
 from soel.files import hold_lock, write_whole
 from soel.session import SessionState
-from soel.session.answers import settle
+from soel.session.events import settle
 
 Role = Literal["owner", "annotator"]
 FILE, LOCK = "page.json", ".page.lock"

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from soel.report.view import ItemKind, Picture, Strip
-from soel.session.media import SessionMaps, SessionMedia
+from soel.session.pictures import SessionMaps, SessionMedia
 from soel.tables.column import Column, Values
 from soel.tables.frame import Frame
 from soel.tables.kinds import kind_of

@@ -21,7 +21,8 @@ from soel.report.reasons import read_reasons
 from soel.report.view import Alarms, Histogram, InCommon
 from soel.scoring.score_table import ScoreTable, labels_by_item
 from soel.session import Session, SessionState
-from soel.session.draw import label_vector
+from soel.session.pool_records import NEWEST, judge_moves
+from soel.session.rounds import label_vector
 from soel.session.scores import name_items
 from soel.text import Texts
 from soel.types import Estimate, Floats
@@ -121,9 +122,8 @@ def write_to_bytes(suffix: str, write: Callable[[Path], object]) -> bytes:
         return path.read_bytes()
 
 
-FEWEST = 8  # labels before anything is said about stopping
-QUARTER = 4  # the newest part of the labels, one in so many, whose effect is looked at
 MOST_POINTS = 100
+SAID = {"yes": "insight.moving", "little": "insight.settled", "unknown": "insight.early"}
 
 
 class Insight:
@@ -188,12 +188,12 @@ def insight_words(
 
 
 def _advice(points: tuple[ShareEstimate, ...], seen: SessionState, t: Texts) -> str:
-    """A rule of thumb: settled is what the newest quarter of the labels moved by far less than the estimate's doubt."""
     if not seen.n_anomalies:
         return t("insight.none_found")
-    older = [each for each in points if each.n_labels <= len(seen.labels) * (QUARTER - 1) // QUARTER]
-    if len(seen.labels) < FEWEST or not older:
+    n_labels = len(seen.labels)
+    older = [each for each in points if each.n_labels <= n_labels - n_labels // NEWEST]
+    if not older:
         return t("insight.early")
     now = points[-1]
     moved, doubt = abs(now.value - older[-1].value), (now.high - now.low) / 2
-    return t("insight.settled" if moved < doubt / 4 and doubt < max(0.05, now.value) else "insight.moving")
+    return t(SAID[judge_moves(n_labels, seen.n_anomalies, now.value, doubt, moved)])

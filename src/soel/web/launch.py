@@ -18,7 +18,7 @@ from soel.errors import ConfigError, StorageError
 from soel.files import is_marked
 from soel.session import Session, create
 from soel.session.item_tables import read_items
-from soel.session.media import SessionMaps, open_media
+from soel.session.pictures import SessionMaps, open_media
 from soel.session.request import Creation
 from soel.session.worker import Background, Refining
 from soel.web.app import create_app, create_preparing_app

@@ -11,8 +11,7 @@ from starlette.requests import Request
 from soel.explain import RowExplanation
 from soel.explain.words import localise, name_group
 from soel.session.people import Agreement
-from soel.session.stopping import StoppingAdvice
-from soel.session.why import Why
+from soel.session.pool_records import FEWEST, StoppingAdvice, Why
 from soel.text import ENGLISH, LANGUAGES, Texts, texts_in
 from soel.web.cards import Field
 
@@ -40,9 +39,14 @@ def advice_words(measured: StoppingAdvice | None, t: Texts = ENGLISH) -> tuple[s
     """Whether more labels are worth it, the advice first."""
     if measured is None:
         return (t("advice.unknown"),)
-    early = measured.go_on not in ("yes", "little")
-    advice = t("advice.early", n=measured.n_labels) if early else t(f"advice.{measured.go_on}")
-    return (advice, *_describe_moves(measured, t), *_describe_held_back(measured, t))
+    advice = []
+    if measured.go_on != "unknown":
+        advice = [t(f"advice.{measured.go_on}")]
+    elif measured.n_labels < FEWEST:
+        advice = [t("advice.early", n=measured.n_labels)]
+    elif not measured.n_anomalies:
+        advice = [t("insight.none_found")]
+    return (*advice, *_describe_moves(measured, t), *_describe_held_back(measured, t))
 
 
 def agreement_words(agreement: Agreement, t: Texts = ENGLISH) -> str:

@@ -18,8 +18,7 @@ from soel.report.view import Picture, Resembled
 from soel.session import Answer, Session, SessionState
 from soel.session.growth import remove_items
 from soel.session.labels import TakenLabels, take_labels
-from soel.session.leases import turn_of
-from soel.session.people import waiting_for
+from soel.session.people import turn_of, waiting_for
 from soel.session.rounds import SPOT_CHECK
 from soel.session.uploads import Uploads
 from soel.session.worker import JobStatus

@@ -18,7 +18,7 @@ from soel.images.source import Reading
 from soel.session import SessionOptions, create, scores
 from soel.session.growth import add_data
 from soel.session.item_tables import readable_rows
-from soel.session.media import SessionMedia
+from soel.session.pictures import SessionMedia
 from tests.images.makers import ColourExtractor, make_clip, make_folder
 
 pytestmark = pytest.mark.usefixtures("colours")

@@ -26,8 +26,7 @@ from soel.images.source import Reading
 from soel.session import Session, SessionOptions, create, pictures, scores
 from soel.session.item_tables import read_items, readable_rows
 from soel.session.labels import export_labels
-from soel.session.media import SessionMedia, open_media
-from soel.session.pictures import media_summary
+from soel.session.pictures import SessionMedia, media_summary, open_media
 from tests.images.makers import ColourExtractor, make_clip, make_folder, noise, residual_network
 
 pytestmark = pytest.mark.usefixtures("colours")

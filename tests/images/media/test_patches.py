@@ -24,8 +24,8 @@ from soel.session import Session, SessionOptions, create, scores
 from soel.session.check import check_session
 from soel.session.growth import add_data, remove_items
 from soel.session.marks import Mark, Region
-from soel.session.media import SessionMaps, find_patches, write_maps
-from soel.session.pictures import _about_view, media_summary
+from soel.session.pictures import SessionMaps, _about_view, media_summary
+from soel.session.scores import find_patches, write_maps
 from tests.images.makers import ColourExtractor
 from tests.images.test_patches import PlaceExtractor
 from tests.session.again import differing

@@ -9,10 +9,10 @@ import pytest
 
 from soel.errors import LabelError, SchemaError, SessionError
 from soel.session import Session, SessionOptions, create
+from soel.session.create import list_sessions
 from soel.session.growth import add_data
 from soel.session.item_tables import read_items
 from soel.session.labels import export_labels, take_labels
-from soel.session.listing import list_sessions
 from tests.table_session import Make
 
 

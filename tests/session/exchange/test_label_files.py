@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from soel.errors import ConfigError, DataError, LabelError, UnknownItemError
 from soel.session import Answer, Event, Session
-from soel.session.answers import verdict_of
+from soel.session.events import verdict_of
 from soel.session.label_formats import as_tasks, read_tasks
 from soel.session.labels import FORMATS, export_labels, import_labels, read_labels
 from soel.tables.rows import read_rows

@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 import signal
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from soel.errors import ConfigError, SessionError, StorageError
-from soel.session import Session, worker
+from soel.session import Session, SessionOptions, create, worker
+from soel.session.request import Creation
 from soel.session.worker import Background, JobStatus, progress
 from tests.disks import small_disk
 from tests.session.jobs.waiting import wait_for
@@ -149,3 +151,25 @@ def test_a_disk_that_takes_nothing_is_named_to_who_starts_a_step(make: Make, tmp
             disk.make_read_only()
         with pytest.raises(StorageError, match=f"cannot be written: the disk is {state}"):
             Background(disk.path / "session").start("ask")
+
+
+def test_a_session_below_a_folder_whose_name_is_no_text_is_made_asked_and_fitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / os.fsdecode(b"na\xefve")
+    try:
+        place.mkdir()
+    except OSError:
+        pytest.skip("this disk takes no such name")
+    monkeypatch.setenv("PYTHONPATH", str(Path(worker.__file__).parents[2]))
+    (place / "table.csv").write_text("name,width\n" + "".join(f"i{n},{n * n}\n" for n in range(40)))
+    creation = Creation(place / "table.csv", SessionOptions(id_column="name", budget=6))
+    creation.start()
+    wait_for(lambda: creation.is_done and not creation.progress().running)
+    with closing(create.open_session(creation.folder)) as session:
+        Background(creation.folder).start("ask")
+        wait_for(lambda: quiet(session))
+        session.tell(dict.fromkeys(session.state.open, "normal"))
+        Background(creation.folder).start("fit")
+        wait_for(lambda: quiet(session))
+        assert session.state.fit_is_current, (creation.folder / worker.LOG).read_text()

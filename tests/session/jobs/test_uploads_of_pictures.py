@@ -14,7 +14,7 @@ from PIL import Image
 from soel.errors import DataError
 from soel.session import Session, SessionOptions, create
 from soel.session.check import check_session
-from soel.session.media import open_media
+from soel.session.pictures import open_media
 from soel.session.uploads import Uploads, add_upload
 from tests.images.media.conftest import colours
 

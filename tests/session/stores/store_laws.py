@@ -74,6 +74,7 @@ def check_append_is_whole_or_nothing(open_store: OpenStore) -> None:
     for what, bad, errors in (
         ("A number that JSON does not know", Event("label", "ann", "b", {"label": float("nan")}), (ValueError,)),
         ("An unknown kind", Event("gossip", "ann", "b"), ()),
+        ("Half a character", Event("note", "ann", "b", {"note": "\udc00"}), ()),
         ("An event of nobody", Event("label", None, "b"), ()),  # type: ignore[arg-type]
     ):
         with expecting(f"{what} in a batch", SessionError, *errors):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from soel.errors import ConfigError, SessionError
-from soel.session import create, store
+from soel.session import create, postgres
 from tests.table_session import Make
 
 
@@ -37,12 +37,12 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
     session = make("there", store=address)
     session.tell({"=n1": "anomaly"}, "ann")
     with pytest.raises(SessionError, match="is missing"):
-        create.open_session(session.folder.path, store.IN_FOLDER)
-    assert store.copy_events_into_folder(session.folder, session.events) == session.folder.events
+        create.open_session(session.folder.path, postgres.IN_FOLDER)
+    assert create.copy_events_into_folder(session.folder, session.events) == session.folder.events
     session.tell({"=n2": "normal"}, "ann")
-    store.copy_events_into_folder(session.folder, session.events)
+    create.copy_events_into_folder(session.folder, session.events)
     shutil.copytree(session.folder.path, tmp_path / "copy")
-    copy = create.open_session(tmp_path / "copy", store.IN_FOLDER)
+    copy = create.open_session(tmp_path / "copy", postgres.IN_FOLDER)
     assert list(copy.events) == list(session.events)
     assert copy.state == session.state
     copy.close()
@@ -50,7 +50,7 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
 
 def test_a_session_in_its_folder_has_nothing_to_bring_in(make: Make) -> None:
     with pytest.raises(SessionError, match="in the folder already"):
-        store.copy_events_into_folder(make().folder, ())
+        create.copy_events_into_folder(make().folder, ())
 
 
 def test_addresses_that_are_none_are_refused_before_anything_is_written(make: Make, tmp_path: Path) -> None:
@@ -68,6 +68,6 @@ def test_addresses_that_are_none_are_refused_before_anything_is_written(make: Ma
 
 def test_a_child_gets_the_password_by_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PGPASSWORD", raising=False)
-    assert store.child_environment("postgresql://ann:hunter2@host/labels")["PGPASSWORD"] == "hunter2"
+    assert postgres.child_environment("postgresql://ann:hunter2@host/labels")["PGPASSWORD"] == "hunter2"
     for address in (None, "folder", "postgresql://ann@host/labels"):
-        assert "PGPASSWORD" not in store.child_environment(address)
+        assert "PGPASSWORD" not in postgres.child_environment(address)

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from soel.errors import ConfigError, SessionError
-from soel.session import SessionFolder, postgres, store
+from soel.session import SessionFolder, postgres
 from soel.session.config import _seal
-from soel.session.create import open_session
-from soel.session.listing import list_sessions
+from soel.session.create import list_sessions, open_session, open_store
 from soel.session.store import SqlStore
 from tests.table_session import Make
 
@@ -97,9 +96,9 @@ def test_a_folder_from_elsewhere_makes_no_connection(make: Make) -> None:
 
 def test_an_address_that_was_typed_is_known(make: Make, address: str) -> None:
     session = make("there", store=address)
-    store.open_store(SessionFolder(session.folder.path)).close()
+    open_store(SessionFolder(session.folder.path)).close()
     (Path(postgres._file())).unlink()
     with pytest.raises(ConfigError, match="has not used before"):
-        store.open_store(SessionFolder(session.folder.path))
-    store.open_store(SessionFolder(session.folder.path), address).close()
-    store.open_store(SessionFolder(session.folder.path)).close()
+        open_store(SessionFolder(session.folder.path))
+    open_store(SessionFolder(session.folder.path), address).close()
+    open_store(SessionFolder(session.folder.path)).close()
