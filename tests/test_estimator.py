@@ -198,7 +198,11 @@ def test_constant_columns_and_duplicate_rows_are_no_trouble() -> None:
 
 def test_save_and_load(tmp_path: Path, toy: Sample, fitted: SOEL) -> None:
     fitted.save(tmp_path / "model")
-    assert sorted(p.name for p in (tmp_path / "model").iterdir()) == ["manifest.json", "weights.safetensors"]
+    assert sorted(p.name for p in (tmp_path / "model").iterdir()) == [
+        "README.md",
+        "manifest.json",
+        "weights.safetensors",
+    ]
     loaded = SOEL.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.anomaly_score(toy.x), fitted.anomaly_score(toy.x))
     np.testing.assert_array_equal(loaded.predict(toy.x), fitted.predict(toy.x))

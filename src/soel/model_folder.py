@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +15,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from soel.assess.threshold import parse_threshold
+from soel.assess.threshold import NEVER, parse_threshold
 from soel.errors import DataError, MissingPackageError, ModelFileError
 from soel.files import building, finish_exchange, parse_json, write_whole
 from soel.learner import Learner
@@ -24,6 +24,7 @@ from soel.settings import Profile
 from soel.tables.encoder import Encoder
 from soel.tables.frame import frame_by
 from soel.tables.raw_table import RawTable, from_objects
+from soel.text import percent
 
 if TYPE_CHECKING:
     from soel.networks.base import UserModule
@@ -67,7 +68,7 @@ def save_model(folder: Path, saved: SavedModel) -> str:
         "extra": dict(saved.extra),
         "probe": score_probe(saved),
     }
-    return write_model(folder, arrays, content)
+    return write_model(folder, arrays, content, lambda manifest: describe_model(saved, manifest))
 
 
 def load_model(folder: Path, backbone: UserModule | None = None, encoder: Encoder | None = None) -> SavedModel:
@@ -88,6 +89,54 @@ def load_model(folder: Path, backbone: UserModule | None = None, encoder: Encode
         raise ModelFileError(f"The manifest of {folder} cannot be used. {error}") from error
     except (LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError) as error:
         raise ModelFileError(f"The manifest of {folder} does not fit its weights: {error}.") from error
+
+
+def describe_model(saved: SavedModel, manifest: Mapping[str, Any]) -> str:
+    """The model's card, Markdown with a YAML head: what it learnt from and reads, and what its alarms promise."""
+    fitted, used = saved.model, set(saved.encoder.column_names)
+    head: dict[str, Any] = {"library_name": "soel", "tags": ["anomaly-detection", "tabular"]}
+    head |= {"version": manifest["fingerprint"], "threshold": manifest["content"]["threshold_rule"]}
+    facts, alarms = "It was only warmed up, and has no threshold yet.", []
+    if isinstance(fitted, Fitted):
+        n_pool, labels = len(fitted.pool_scores), fitted.pool_labels
+        n_anomalies, n_normal = int((labels == 1).sum()), int((labels == 0).sum())
+        head |= {"n_pool": n_pool, "n_labels": n_anomalies + n_normal}
+        facts = f"It learnt from {n_pool:,} rows; {n_anomalies} were labelled anomaly and {n_normal} normal."
+        n_alarms, share = int(fitted.alarms(fitted.pool_scores).sum()), fitted.estimate
+        promise = saved.learner.threshold.promise(fitted.threshold < NEVER)
+        alarms = [
+            "## Alarms",
+            "",
+            f"Scores above {fitted.threshold:.6g} are alarms: {n_alarms} of the pool's rows. {promise}",
+            f"The share of anomalies in the pool is estimated at {percent(share.value)} "
+            f"({percent(share.low)} to {percent(share.high)}).",
+            "",
+        ]
+    columns = [] if saved.encoder.schema is None else saved.encoder.schema.columns
+    lines = [
+        "---",
+        *(f"{name}: {json.dumps(value)}" for name, value in (head | {"libraries": manifest["libraries"]}).items()),
+        "---",  # JSON is YAML, too
+        "",
+        "# Anomaly detector",
+        "",
+        f"It gives each row a score; higher is more anomalous. {facts}",
+        "",
+        *(["## Columns", "", "| column | read as |", "|---|---|"] if columns else []),
+        *(f"| {_cell(each.name)} | {each.kind} |" for each in columns if each.name in used),
+        "",
+        *alarms,
+        "## Limits",
+        "",
+        "What is promised holds for rows like the pool's; where rows have drifted, label some and fit again. The model "
+        "keeps rows of the data that it learnt from: give it only to whom you would give those.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """A name as it may stand in a table: it holds no markup and no end of a line."""
+    return "`" + " ".join(text.split()).replace("|", "\\|").replace("`", "'") + "`"
 
 
 def score_probe(saved: SavedModel) -> float | None:
@@ -156,12 +205,17 @@ def _check_size(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
 
 
 FORMAT = 1
-WEIGHTS, MANIFEST = "weights.safetensors", "manifest.json"
+WEIGHTS, MANIFEST, CARD = "weights.safetensors", "manifest.json", "README.md"
 LIBRARIES = ("soel", "torch", "numpy", "scikit-learn")
 
 
-def write_model(folder: Path, tensors: Mapping[str, np.ndarray], content: Mapping[str, Any]) -> str:
-    """Write a model folder, whole or not at all, and return its fingerprint.
+def write_model(
+    folder: Path,
+    tensors: Mapping[str, np.ndarray],
+    content: Mapping[str, Any],
+    describe: Callable[[Mapping[str, Any]], str] | None = None,
+) -> str:
+    """Write a model folder, whole or not at all, and return its fingerprint. describe: makes its card of its manifest.
 
     An existing model folder is replaced; any other existing folder is left alone with an error.
     """
@@ -172,6 +226,8 @@ def write_model(folder: Path, tensors: Mapping[str, np.ndarray], content: Mappin
     manifest = _manifest(weights, content)
     with building(folder, private=True) as draft:  # a model holds rows of the data
         write_whole(draft / WEIGHTS, weights)
+        if describe is not None:
+            write_whole(draft / CARD, describe(manifest).encode())
         write_whole(draft / MANIFEST, json.dumps(manifest, indent=1).encode())
     return str(manifest["fingerprint"])
 

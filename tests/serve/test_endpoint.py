@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,13 +165,13 @@ def test_without_a_token_only_programs_on_this_machine_are_answered(desk: Desk) 
     assert here.get("/v1/model", headers={"origin": "http://localhost:1"}).status_code == 403
 
 
-def test_a_model_is_described_with_its_card(client: TestClient, desk: Desk, model: SOEL) -> None:
+def test_a_model_is_described_with_its_card(client: TestClient, desk: Desk, model: SOEL, model_folder: Path) -> None:
     said = client.get("/v1/model").json()
     assert [column["name"] for column in said["columns"]] == ["width", "height", "shop"]
     assert (said["version"], said["threshold"]["value"]) == (desk.served.version, model.threshold_)
     assert said["threshold"]["promise"]["lines"]
     card = client.get("/v1/model", headers={"accept": "text/markdown"}).text
-    assert card == said["card"]
+    assert card == said["card"] == (model_folder / "README.md").read_text(), "it moves with the folder"
     assert card.startswith('---\nlibrary_name: "soel"\n')
     assert "| `shop` | category |" in card
 

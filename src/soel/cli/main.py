@@ -33,7 +33,7 @@ VERBS = {  # in groups, each with the module that has it: only that of the verb 
         "status": "soel.cli.status",
         "demo": "soel.cli.init_demo",
     },
-    "unattended": {"watch": "soel.cli.watch", "models": "soel.cli.watch", "serve": "soel.cli.serve"},
+    "unattended": dict.fromkeys(("watch", "models", "serve"), "soel.cli.unattended"),
     "data": dict.fromkeys(("add", "remove", "import", "export", "check", "set"), "soel.cli.manage"),
     "team": dict.fromkeys(("decide", "assign"), "soel.cli.manage"),
     "research": {"reproduce": "soel_paper.verbs"},

@@ -11,17 +11,16 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import FastAPI, Query, Request
-from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from soel.errors import DataError, SoelError, StorageError
 from soel.serve import bodies
-from soel.serve.card import model_card
 from soel.serve.gate import Access, Gate
 from soel.serve.meters import CONTENT_TYPE, Meters
 from soel.serve.micro_batch import BusyError, LateError, MicroBatches
-from soel.serve.served import Batch, ServedModel, Verdicts
+from soel.serve.served import ServedModel
+from soel.serve.session_link import FeedbackIn, SessionLink
 from soel.tables.raw_table import RawTable
 from soel.web.faults import STATUS as ERROR_STATUS
 
@@ -40,29 +39,17 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class FeedbackIn(BaseModel):
-    """What somebody says about an item."""
-
-    id: Annotated[str, Field(min_length=1, max_length=500)]
-    label: Annotated[str, Field(max_length=20, description="anomaly, normal, skip or unsure")]
-    who: Annotated[str, Field(min_length=1, max_length=100)] = "expert"
-    note: Annotated[str, Field(max_length=2000)] | None = None
-
-
 @dataclass
 class Desk:
     """What the routes share. served: the model of new requests; one that is replaced ends those it began.
 
-    explain: reasons for rows by the model, None where the rows it learnt from are not known. keep: keeps the rows of
-    alarms until they are answered. tell: stores what somebody says.
+    link: to the session of the model; None for a model alone.
     """
 
     served: ServedModel
     batches: MicroBatches
     meters: Meters
-    explain: Callable[[ServedModel, Batch, Verdicts], list[str | None]] | None = None
-    keep: Callable[[ServedModel, Batch, Verdicts], None] | None = None
-    tell: Callable[[FeedbackIn], dict[str, Any]] | None = None
+    link: SessionLink | None = None
 
     def replace(self, served: ServedModel) -> None:
         """Serve another model from the next request on."""
@@ -73,7 +60,8 @@ class Desk:
         """Read rows and score them with others; returns the model and the columns of the answer."""
         served = self.served
         batch = served.read(read()) if size <= SMALL else await run_in_threadpool(lambda: served.read(read()))
-        if why and self.explain is None:
+        link = self.link
+        if why and link is None:
             raise DataError("Reasons need the rows that the model learnt from; serve the session, not its model alone.")
         scores = await self.batches.score(served, batch.features)
         if not np.isfinite(scores).all():
@@ -82,10 +70,10 @@ class Desk:
         verdicts = served.judge(scores)
         self.meters.note(served, batch, verdicts)
         columns: dict[str, Any] = {"id": batch.ids, **verdicts}
-        if self.keep is not None and verdicts["alarm"].any():
-            await run_in_threadpool(self.keep, served, batch, verdicts)
-        if why and self.explain is not None:
-            columns["why"] = await run_in_threadpool(self.explain, served, batch, verdicts)
+        if link is not None and verdicts["alarm"].any():
+            await run_in_threadpool(link.keep, served, batch, verdicts)
+        if why and link is not None:
+            columns["why"] = await run_in_threadpool(link.explain, served, batch, verdicts)
         return served, columns
 
 
@@ -130,15 +118,15 @@ def _add_routes(app: FastAPI, desk: Desk) -> None:
         """What the model reads, what its alarms promise, its version and its card; the card alone as text/markdown."""
         served = desk.served
         if "text/markdown" in request.headers.get("accept", ""):
-            return PlainTextResponse(model_card(served), media_type="text/markdown")
-        return JSONResponse({**served.document(), "soel": version("soel"), "card": model_card(served)})
+            return PlainTextResponse(served.card, media_type="text/markdown")
+        return JSONResponse({**served.document(), "soel": version("soel"), "card": served.card})
 
     @app.post("/v1/feedback", responses=REFUSALS)
     def feedback(given: FeedbackIn) -> dict[str, Any]:
         """Store what somebody says about an item of the session, or about an alarm; it is on disk when this answers."""
-        if desk.tell is None:
+        if desk.link is None:
             raise DataError("A model alone keeps no answers; serve the session that it was fitted in.")
-        return desk.tell(given)
+        return desk.link.tell(given)
 
     @app.get("/metrics", responses=REFUSALS, response_class=PlainTextResponse)
     def metrics() -> Response:

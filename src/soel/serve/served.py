@@ -12,7 +12,7 @@ import numpy as np
 from soel.assess.threshold import NEVER, promise_document
 from soel.errors import ConfigError, ModelFileError, SchemaError
 from soel.model import Fitted
-from soel.model_folder import MANIFEST, SavedModel, load_model, matches_probe, read_manifest
+from soel.model_folder import MANIFEST, SavedModel, describe_model, load_model, matches_probe, read_manifest
 from soel.session import SessionConfig
 from soel.tables.frame import Frame, frame_by, without_extras
 from soel.tables.ids import check_ids, content_ids
@@ -114,6 +114,11 @@ class ServedModel:
     def promise(self) -> dict[str, Any]:
         """What is promised of alarms among new rows that are like the pool."""
         return promise_document(self.saved.learner.threshold, can_alarm=self.fitted.threshold < NEVER)
+
+    @property
+    def card(self) -> str:
+        """The model's card, as its folder has it."""
+        return describe_model(self.saved, self.manifest)
 
     def document(self) -> dict[str, Any]:
         """What a client needs to know, as plain values."""

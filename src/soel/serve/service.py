@@ -7,31 +7,24 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import uvicorn
 
-from soel.errors import DataError, SessionError, SoelError, StorageError
+from soel.errors import SessionError, SoelError
 from soel.model_folder import read_manifest
-from soel.report.reasons import SessionExplainer, tabulate_reasons
-from soel.serve.endpoint import Desk, FeedbackIn, create_endpoint
+from soel.serve.endpoint import Desk, create_endpoint
 from soel.serve.gate import Access
 from soel.serve.meters import Meters
 from soel.serve.micro_batch import MicroBatches
-from soel.serve.served import Batch, ServedModel, Verdicts
-from soel.session import Answer, Session, read_verdict
+from soel.serve.served import ServedModel
+from soel.serve.session_link import SessionLink
+from soel.session import Session
 from soel.session.create import open_session
-from soel.session.feedback import Alarm, keep_alarms, record_feedback
-from soel.tables.raw_table import EXACT, RawColumn
 from soel.web.launch import Address, bind_address, settings
 
 LOOK_EVERY = 5.0  # seconds between two looks for a newer model
 DRAIN_SECONDS = 30
-MOST_EXPLAINED = 20  # alarms of one request
 _LOG = logging.getLogger("soel.serve")
 
 
@@ -65,7 +58,7 @@ def open_desk(place: Path, session: Session | None, leaving: ExitStack) -> Desk:
     if session is None:
         return Desk(served, batches, Meters(served, lambda: None))
     link = SessionLink(session)
-    return Desk(served, batches, Meters(served, link.count_waiting), link.explain, link.keep, link.tell)
+    return Desk(served, batches, Meters(served, link.count_waiting), link)
 
 
 def newest_folder(place: Path, session: Session | None) -> Path:
@@ -81,69 +74,6 @@ def newest_folder(place: Path, session: Session | None) -> Path:
 def load_newest(place: Path, session: Session | None) -> ServedModel:
     """The model that should be served by now, loaded."""
     return ServedModel.load(newest_folder(place, session), None if session is None else session.config)
-
-
-@dataclass
-class SessionLink:
-    """What the session of a served model does: it keeps alarms and answers, and explains."""
-
-    session: Session
-    _explaining: threading.Lock = field(default_factory=threading.Lock)
-    _explainer: tuple[str, SessionExplainer] | None = None
-
-    def count_waiting(self) -> int:
-        """Labels that the last fit has not learnt from."""
-        state = self.session.state
-        return len(state.labels) + len(state.waiting) - (0 if state.fit is None else state.fit.n_labels)
-
-    def tell(self, given: FeedbackIn) -> dict[str, Any]:
-        """Store one answer."""
-        answer = Answer(given.id, read_verdict(given.label), given.note)
-        stored = record_feedback(self.session, [(given.who, answer)])
-        return {"id": given.id, "stored": stored.n_stored, "labels_waiting": self.count_waiting()}
-
-    def keep(self, served: ServedModel, batch: Batch, verdicts: Verdicts) -> None:
-        """Keep the rows of alarms; where nothing can be written, scores are given all the same."""
-        rows, at = np.flatnonzero(verdicts["alarm"]), datetime.now(UTC).isoformat(timespec="seconds")
-        names = batch.raw.cells if batch.raw.named else served.saved.encoder.how.by_name
-        cells = {name: _texts(column.take(rows)) for name, column in zip(names, batch.raw.cells.values(), strict=True)}
-        given = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-        said = zip(rows.tolist(), given, verdicts["score"][rows].tolist(), strict=True)
-        alarms = [Alarm(batch.ids[row], own, score, served.version, at) for row, own, score in said]
-        try:
-            keep_alarms(self.session.folder, alarms)
-        except StorageError as error:
-            _LOG.warning("alarms are not kept: %s", error)
-
-    def explain(self, served: ServedModel, batch: Batch, verdicts: Verdicts) -> list[str | None]:
-        """Why rows are alarms, of the highest ones of a request; None for all others."""
-        why: list[str | None] = [None] * len(batch)
-        order = np.argsort(-verdicts["score"], kind="stable")
-        rows = order[verdicts["alarm"][order]][:MOST_EXPLAINED]
-        if len(rows):
-            with self._explaining:
-                found = self._explainer_of(served).explain(batch.frame.take(rows), batch.features[rows])
-            for row, text in zip(rows, tabulate_reasons(found, np.arange(len(rows)), len(rows))["why"], strict=True):
-                why[row] = text
-        return why
-
-    def _explainer_of(self, served: ServedModel) -> SessionExplainer:
-        if self._explainer is None or self._explainer[0] != served.version:
-            ref, model = self.session.fitted()
-            if ref.fingerprint != served.version:
-                raise DataError(
-                    "The session has a newer model, which will be served in a moment; ask for reasons then."
-                )
-            self._explainer = served.version, SessionExplainer.of(self.session, model)
-        return self._explainer[1]
-
-
-def _texts(cells: RawColumn) -> list[str | None]:
-    """Cells as text that reads back as the same value."""
-    if cells.type != "number":
-        return list(cells.as_words())
-    values = [None if value != value else value for value in cells.values.tolist()]
-    return [None if v is None else str(int(v)) if v.is_integer() and abs(v) < EXACT else repr(v) for v in values]
 
 
 class Looking(threading.Thread):

@@ -1,12 +1,13 @@
-"""Every night: watch what comes in, learn from the answers, choose the model that scores."""
+"""Unattended: watch what comes in, choose the model that scores, answer requests."""
 
 from __future__ import annotations
 
 import argparse
 import glob
+import sys
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,10 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     watch.add_argument("--page", metavar="URL", default="", help="the page's address, for links in what is sent")
     models = add_verb(verbs, common, run_models, "list the models of a session, or choose which one scores")
     models.add_argument("--promote", metavar="N", type=int, help="let model N score from now on")
+    serve = add_verb(verbs, common, run_serve, "score rows by a session or a model's folder, behind an HTTP endpoint")
+    serve.add_argument("--host", default="127.0.0.1", help="the address to serve on (default: this machine only)")
+    serve.add_argument("--port", type=int, default=8000, help="the port (default: 8000; 0 for any)")
+    serve.add_argument("--no-auth", action="store_true", help="ask for no token, which only this machine may")
 
 
 def run_watch(args: argparse.Namespace) -> Reply:
@@ -221,3 +226,20 @@ def _line(row: dict[str, Any]) -> Sequence[object]:
         str(row["n_alarms"]),
         figures,
     ]
+
+
+def run_serve(args: argparse.Namespace) -> Reply:
+    """Serve the model until it is stopped."""
+    try:
+        from soel.serve.service import serve_model
+        from soel.web.launch import Address
+    except ImportError as error:
+        raise MissingPackageError(f"The endpoint needs more packages ({error}). Install soel[serve].") from error
+
+    def announce(link: str, token: str) -> None:
+        said = f"The token is {token}" if token else "No token is asked for"
+        print(f"Serving {args.folder} at {link}\n{said}. Stop with Ctrl+C.", file=sys.stderr, flush=True)
+
+    with suppress(KeyboardInterrupt):
+        serve_model(args.folder, Address(args.host, args.port), args.no_auth, announce, args.store)
+    return Reply({"folder": str(args.folder), "stopped": True}, "Stopped; every request was answered.")

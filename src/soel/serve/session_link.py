@@ -1,0 +1,94 @@
+"""What the session of a served model does: it keeps alarms and answers, and explains."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from soel.errors import DataError, StorageError
+from soel.report.reasons import SessionExplainer, tabulate_reasons
+from soel.serve.served import Batch, ServedModel, Verdicts
+from soel.session import Answer, Session, read_verdict
+from soel.session.feedback import Alarm, keep_alarms, record_feedback
+from soel.tables.raw_table import EXACT, RawColumn
+
+MOST_EXPLAINED = 20  # alarms of one request
+_LOG = logging.getLogger("soel.serve")
+
+
+class FeedbackIn(BaseModel):
+    """What somebody says about an item."""
+
+    id: Annotated[str, Field(min_length=1, max_length=500)]
+    label: Annotated[str, Field(max_length=20, description="anomaly, normal, skip or unsure")]
+    who: Annotated[str, Field(min_length=1, max_length=100)] = "expert"
+    note: Annotated[str, Field(max_length=2000)] | None = None
+
+
+@dataclass
+class SessionLink:
+    """What the session of a served model does: it keeps alarms and answers, and explains."""
+
+    session: Session
+    _explaining: threading.Lock = field(default_factory=threading.Lock)
+    _explainer: tuple[str, SessionExplainer] | None = None
+
+    def count_waiting(self) -> int:
+        """Labels that the last fit has not learnt from."""
+        state = self.session.state
+        return len(state.labels) + len(state.waiting) - (0 if state.fit is None else state.fit.n_labels)
+
+    def tell(self, given: FeedbackIn) -> dict[str, Any]:
+        """Store one answer."""
+        answer = Answer(given.id, read_verdict(given.label), given.note)
+        stored = record_feedback(self.session, [(given.who, answer)])
+        return {"id": given.id, "stored": stored.n_stored, "labels_waiting": self.count_waiting()}
+
+    def keep(self, served: ServedModel, batch: Batch, verdicts: Verdicts) -> None:
+        """Keep the rows of alarms; where nothing can be written, scores are given all the same."""
+        rows, at = np.flatnonzero(verdicts["alarm"]), datetime.now(UTC).isoformat(timespec="seconds")
+        names = batch.raw.cells if batch.raw.named else served.saved.encoder.how.by_name
+        cells = {name: _texts(column.take(rows)) for name, column in zip(names, batch.raw.cells.values(), strict=True)}
+        given = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+        said = zip(rows.tolist(), given, verdicts["score"][rows].tolist(), strict=True)
+        alarms = [Alarm(batch.ids[row], own, score, served.version, at) for row, own, score in said]
+        try:
+            keep_alarms(self.session.folder, alarms)
+        except StorageError as error:
+            _LOG.warning("alarms are not kept: %s", error)
+
+    def explain(self, served: ServedModel, batch: Batch, verdicts: Verdicts) -> list[str | None]:
+        """Why rows are alarms, of the highest ones of a request; None for all others."""
+        why: list[str | None] = [None] * len(batch)
+        order = np.argsort(-verdicts["score"], kind="stable")
+        rows = order[verdicts["alarm"][order]][:MOST_EXPLAINED]
+        if len(rows):
+            with self._explaining:
+                found = self._explainer_of(served).explain(batch.frame.take(rows), batch.features[rows])
+            for row, text in zip(rows, tabulate_reasons(found, np.arange(len(rows)), len(rows))["why"], strict=True):
+                why[row] = text
+        return why
+
+    def _explainer_of(self, served: ServedModel) -> SessionExplainer:
+        if self._explainer is None or self._explainer[0] != served.version:
+            ref, model = self.session.fitted()
+            if ref.fingerprint != served.version:
+                raise DataError(
+                    "The session has a newer model, which will be served in a moment; ask for reasons then."
+                )
+            self._explainer = served.version, SessionExplainer.of(self.session, model)
+        return self._explainer[1]
+
+
+def _texts(cells: RawColumn) -> list[str | None]:
+    """Cells as text that reads back as the same value."""
+    if cells.type != "number":
+        return list(cells.as_words())
+    values = [None if value != value else value for value in cells.values.tolist()]
+    return [None if v is None else str(int(v)) if v.is_integer() and abs(v) < EXACT else repr(v) for v in values]
