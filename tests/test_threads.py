@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Generator, Iterator
 
@@ -73,6 +76,33 @@ def test_an_error_puts_the_threads_of_matrices_back() -> None:
         with pytest.raises(ZeroDivisionError), single_threaded_blas():
             assert 1 // 0
         assert threadpool_info() == before
+
+
+LATE_LIBRARY = """
+import sys
+import numpy as np
+from soel.numeric import single_threaded_blas
+with single_threaded_blas():
+    pass
+assert "scipy.linalg.blas" not in sys.modules
+from sklearn.utils import extmath
+from threadpoolctl import threadpool_info
+def n_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+real, seen, before = extmath.randomized_svd, set(), n_threads()
+extmath.randomized_svd = lambda *given, **named: (seen.update(n_threads()), real(*given, **named))[1]
+from soel.detect.angular import Angular
+Angular.fit(np.random.default_rng(0).normal(size=(60, 40)).astype(np.float32), np.full(60, -1, np.int8), 0)
+print(before, seen, n_threads() == before)
+"""
+
+
+def test_a_matrix_library_that_is_loaded_later_does_not_spin_beside_a_fit() -> None:
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    found = subprocess.run(
+        [sys.executable, "-c", LATE_LIBRARY], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split("\n")[0] == "{2} {1} True"
 
 
 def test_items_made_ahead_come_in_order() -> None:

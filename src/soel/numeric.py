@@ -9,6 +9,7 @@ none can take another's place without changing the last bits of scores.
 from __future__ import annotations
 
 import os
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -87,7 +88,8 @@ def ahead(items: Iterable[Given], depth: int = 2) -> Iterator[Given]:
 def single_threaded_blas() -> Iterator[None]:
     """Run BLAS in one thread meanwhile: blocks are computed in parallel instead.
 
-    The setting is the process's; it is put back when the last of those who wanted it is done.
+    The setting is the process's; it is put back when the last of those who wanted it is done. A library that is loaded
+    while one of them is inside is limited for those that enter later.
     """
     _LIMIT.enter()
     try:
@@ -101,27 +103,28 @@ class _Limit:
 
     def __init__(self) -> None:
         self._lock, self._n_inside = Lock(), 0
-        self._held: Any = None
+        self._held: dict[bool, Any] = {}
 
     def enter(self) -> None:
         with self._lock:
-            if not self._n_inside:
-                self._held = _matrix_libraries().limit(limits=1, user_api="blas")
+            with_scipy = "scipy.linalg.blas" in sys.modules
+            if with_scipy not in self._held:
+                self._held[with_scipy] = _matrix_libraries(with_scipy).limit(limits=1, user_api="blas")
             self._n_inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._n_inside -= 1
-            if not self._n_inside:
-                self._held.restore_original_limits()
+            while self._held and not self._n_inside:
+                self._held.popitem()[1].restore_original_limits()
 
 
 _LIMIT = _Limit()
 
 
 @cache
-def _matrix_libraries() -> ThreadpoolController:
-    """Those that are loaded: looking for them takes milliseconds."""
+def _matrix_libraries(with_scipy: bool) -> ThreadpoolController:
+    """Those that are loaded: looking for them takes milliseconds. with_scipy: whether its own is among them by now."""
     return ThreadpoolController()
 
 

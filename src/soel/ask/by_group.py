@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from soel.ask.strategy import Need, Strategy, certain
-from soel.numeric import nearest_of
+from soel.numeric import nearest_of, single_threaded_blas
 from soel.types import Floats, PoolView, Rows, Selection
 
 AXES = 64  # along which rows differ most; groups are looked for there
@@ -53,7 +53,8 @@ def _find_axes(arms: Floats, rng: np.random.Generator) -> Floats:
     """Axes (d, p) along which centred rows (n, d) differ most, scaled so that all are about equally wide."""
     from sklearn.utils.extmath import randomized_svd  # takes a second to import
 
-    _, widths, axes = randomized_svd(arms, min(AXES, *arms.shape), random_state=int(rng.integers(2**31)))
+    with single_threaded_blas():
+        _, widths, axes = randomized_svd(arms, min(AXES, *arms.shape), random_state=int(rng.integers(2**31)))
     variances = widths**2 / len(arms)
     scales = np.sqrt(variances + (EVEN + len(variances) / len(arms)) * variances.mean())
     return np.asarray(axes.T / np.where(scales > 0, scales, 1), np.float32)

@@ -159,5 +159,6 @@ def _view(directions: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]
 
     centre = directions.mean(axis=0)
     n_axes = min(AXES, *directions.shape)
-    _, _, axes = randomized_svd(directions - centre, n_axes, random_state=int(rng.integers(2**31)))
+    with single_threaded_blas():  # once more: the import above has brought scipy's matrix library
+        _, _, axes = randomized_svd(directions - centre, n_axes, random_state=int(rng.integers(2**31)))
     return centre, np.ascontiguousarray(axes.T)
