@@ -44,13 +44,15 @@ def calibrate(
     summary = scores if len(scores) <= SUMMARY else np.quantile(scores, np.linspace(0, 1, SUMMARY))
     known = labels != UNLABELLED
     curves = [Calibration(slope / spread, _middle(summary, slope / spread, share)) for slope in SLOPES]
-    fits = [_log_likelihood(curve, scores[known], labels[known]) for curve in curves]
+    answers = (labels[known] == ANOMALY).astype(np.float64)
+    fits = [_log_likelihood(curve, scores[known], answers) for curve in curves]
     if chances is None or not len(chances.scores):
         expected = -0.5 * (np.log(SLOPES / prior[0]) / prior[1]) ** 2
     else:
         rest = (share * len(scores) - int((labels == ANOMALY).sum())) / max(len(scores) - int(known.sum()), 1)
-        moved = _move(chances.probabilities, float(np.clip(rest, 1 / (2 * len(scores)), 0.5)))
-        expected = np.array([_agreement(curve, chances.scores, moved) for curve in curves])
+        odds = logit(np.clip(chances.probabilities, SMALLEST, 1 - SMALLEST))
+        moved = expit(odds - _middle(odds, 1.0, float(np.clip(rest, 1 / (2 * len(scores)), 0.5))))
+        expected = np.array([_log_likelihood(curve, chances.scores, moved) for curve in curves])
     return curves[int(np.argmax(np.array(fits) + expected))]
 
 
@@ -66,18 +68,7 @@ def _middle(scores: Floats, slope: float, share: float) -> float:
     return (low + high) / 2
 
 
-def _move(probabilities: Floats, share: float) -> Floats:
-    """Probabilities (m,) moved by the same log odds, so that their mean is `share`."""
-    odds = logit(np.clip(probabilities, SMALLEST, 1 - SMALLEST))
-    return np.asarray(expit(odds - _middle(odds, 1.0, share)))
-
-
-def _agreement(curve: Calibration, scores: Floats, probabilities: Floats) -> float:
-    """The expected log likelihood of labels that these rows (m,) would have by their probabilities (m,)."""
+def _log_likelihood(curve: Calibration, scores: Floats, probabilities: Floats) -> float:
+    """The log likelihood of labels (m,) of 1 and 0, or its mean where they are 1 with these probabilities (m,)."""
     odds = curve.slope * (scores - curve.middle)
     return float(-(probabilities * np.logaddexp(0, -odds) + (1 - probabilities) * np.logaddexp(0, odds)).sum())
-
-
-def _log_likelihood(curve: Calibration, scores: Floats, labels: Labels) -> float:
-    signs = np.where(labels == ANOMALY, 1.0, -1.0)
-    return float(-np.logaddexp(0, -signs * curve.slope * (scores - curve.middle)).sum())

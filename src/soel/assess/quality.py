@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -251,9 +253,11 @@ def lowest_count(n_rows: int, n_checked: int, n_found: int, risk: float) -> int:
 
     It exceeds the truth with a chance of at most `risk`, whatever the truth is.
     """
-    _check_counts(n_rows, n_checked, n_found)
-    most = n_rows - (n_checked - n_found)
-    return _first(n_found, most, lambda count: _tail(n_rows, n_checked, count, n_found, n_checked) > risk)
+    if not 0 <= n_found <= n_checked <= n_rows:
+        raise ValueError(f"Of {n_rows} rows, {n_checked} checked and {n_found} found cannot be; give counts in order.")
+    counts = range(n_found, n_rows - (n_checked - n_found))
+    is_likely = partial(_is_likely, n_rows, n_checked, n_found, risk)
+    return n_found + bisect_left(counts, True, key=is_likely)
 
 
 def highest_count(n_rows: int, n_checked: int, n_found: int, risk: float) -> int:
@@ -261,30 +265,14 @@ def highest_count(n_rows: int, n_checked: int, n_found: int, risk: float) -> int
     return n_rows - lowest_count(n_rows, n_checked, n_checked - n_found, risk)
 
 
-def _tail(n_rows: int, n_checked: int, n_anomalies: int, low: int, high: int) -> float:
-    """The chance that a sample holds from `low` to `high` of the anomalies: a sum of hypergeometric terms."""
-    low, high = max(low, n_checked - (n_rows - n_anomalies), 0), min(high, n_anomalies, n_checked)
-    if low > high:
-        return 0.0
-    found = np.arange(low, high + 1)
+def _is_likely(n_rows: int, n_checked: int, n_found: int, risk: float, n_anomalies: int) -> bool:
+    """Whether a sample holds so many of the anomalies, or more, with a chance above `risk` (hypergeometric)."""
+    found = np.arange(max(n_found, n_checked - (n_rows - n_anomalies)), min(n_anomalies, n_checked) + 1)
     ways = _log_choose(n_anomalies, found) + _log_choose(n_rows - n_anomalies, n_checked - found)
-    return float(np.exp(ways - _log_choose(n_rows, np.array(n_checked))).sum())
+    return bool(np.exp(ways - _log_choose(n_rows, np.array(n_checked))).sum() > risk)
 
 
 def _log_choose(n: int, k: np.ndarray) -> np.ndarray:
     from scipy.special import gammaln  # takes a while to import, which labelling must not wait for
 
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
-
-
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first number at which a condition holds that goes on to hold; `high` at the latest."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
-
-
-def _check_counts(n_rows: int, n_checked: int, n_found: int) -> None:
-    if not 0 <= n_found <= n_checked <= n_rows:
-        raise ValueError(f"Of {n_rows} rows, {n_checked} checked and {n_found} found cannot be; give counts in order.")
