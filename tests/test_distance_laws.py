@@ -9,19 +9,17 @@ from hypothesis.extra.numpy import arrays
 from soel.ask.space import Space, find_origin
 from soel.numeric import (
     blocks,
-    cell_sizes,
     gaussian,
     gumbel,
     in_order,
     mahalanobis,
     mean_of_nearest,
     nearest,
+    nearest_exactly,
     nearest_of,
-    nearest_squares,
     pairs,
     random_bits,
     smallest,
-    squares_to,
     unit,
 )
 from soel.types import Floats
@@ -48,10 +46,9 @@ def test_every_way_agrees(given_tables: list[Floats]) -> None:
     np.testing.assert_allclose(pairs(x, others), apart, atol=1e-6)
     np.testing.assert_allclose(np.concatenate([part for _, part in blocks(x, others)]), apart, atol=1e-6)
     np.testing.assert_allclose(nearest(x, others), apart.min(axis=1), atol=1e-6)
-    np.testing.assert_array_equal(nearest_squares(x, others), (apart**2).min(axis=1).round())
-    owner, squares = nearest_of(x, others)
-    np.testing.assert_array_equal(squares, (apart**2).min(axis=1).round())
-    np.testing.assert_array_equal(owner, (apart**2).round().argmin(axis=1))  # of equals the first
+    for owner, squares in (nearest_of(x, others), nearest_exactly(x, others)):
+        np.testing.assert_array_equal(squares, (apart**2).min(axis=1).round())
+        np.testing.assert_array_equal(owner, (apart**2).round().argmin(axis=1))  # of equals the first
 
 
 @settings(max_examples=40, deadline=None)
@@ -80,16 +77,6 @@ def test_a_row_is_no_neighbour_of_itself(given_tables: list[Floats], k: int) -> 
 def test_the_smallest_of_each_row(values: Floats, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, values.shape[1]))
     np.testing.assert_array_equal(np.sort(smallest(values, k), axis=1), np.sort(values, axis=1)[:, :k])
-
-
-@settings(max_examples=40, deadline=None)
-@given(tables())
-def test_every_row_belongs_to_one_cell(given_tables: list[Floats]) -> None:
-    x, points = given_tables
-    sizes = cell_sizes((squares_to(x, point) for point in points), len(x))
-    assert sizes.sum() == len(x)
-    wanted = np.bincount((truth(x, points) ** 2).round().argmin(axis=1), minlength=len(points))
-    np.testing.assert_array_equal(sizes, wanted)
 
 
 @settings(max_examples=40, deadline=None)

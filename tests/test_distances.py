@@ -15,13 +15,12 @@ from soel.numeric import (
     RIDGE,
     SMALLEST_RIDGE,
     blocks,
-    cell_sizes,
     gaussian,
     mahalanobis,
     mean_of_nearest,
     nearest,
+    nearest_exactly,
     nearest_of,
-    nearest_squares,
     pairs,
     squares_to,
 )
@@ -49,11 +48,10 @@ def test_all_ways_measure_the_same(shape: tuple[int, int, int], dtype: type) -> 
     close(pairs(x, others), truth)
     close(np.concatenate([part for _, part in blocks(x, others)]), truth)
     close(nearest(x, others), truth.min(axis=1))
-    close(np.sqrt(nearest_squares(x, others)), truth.min(axis=1))
     close(np.sqrt(squares_to(x, others[0])), truth[:, 0])
-    owner, squares = nearest_of(x, others)
-    close(np.sqrt(squares), truth.min(axis=1))
-    close(truth[np.arange(len(x)), owner], truth.min(axis=1))
+    for owner, squares in (nearest_of(x, others), nearest_exactly(x, others)):
+        close(np.sqrt(squares), truth.min(axis=1))
+        close(truth[np.arange(len(x)), owner], truth.min(axis=1))
     np.testing.assert_allclose(Space(x).distances(0), plain(x, x[:1])[:, 0], atol=1e-3)  # always in single precision
     close(mean_of_nearest(x, others, k), np.sort(truth, axis=1)[:, :k].mean(axis=1))
     assert nearest(x, others).dtype == squares_to(x, others[0]).dtype == dtype
@@ -62,7 +60,7 @@ def test_all_ways_measure_the_same(shape: tuple[int, int, int], dtype: type) -> 
 def test_the_nearest_of_none_is_infinitely_far() -> None:
     x, _ = rows(5, 1, 2)
     assert np.isinf(nearest(x, x[:0])).all()
-    assert np.isinf(nearest_squares(x, x[:0])).all()
+    assert np.isinf(nearest_exactly(x, x[:0])[1]).all()
 
 
 def test_mean_of_nearest_by_hand() -> None:
@@ -83,15 +81,7 @@ def test_many_rows_on_many_cores_are_measured_as_few_on_one(monkeypatch: pytest.
 def test_differences_are_exact_far_from_the_origin() -> None:
     x = np.array([[1e6, 0.0], [1e6 + 1, 0.0], [1e6, 3.0]])
     np.testing.assert_array_equal(squares_to(x, x[0]), [0, 1, 9])
-    np.testing.assert_array_equal(nearest_squares(x, x[[0, 2]]), [0, 1, 0])
-
-
-def test_cells_by_hand() -> None:
-    line = np.array([0.0, 1.0, 2.0, 3.0, 10.0])
-    away = [np.abs(line - at) for at in (0.0, 2.0, 2.0, 9.0)]
-    np.testing.assert_array_equal(cell_sizes(away, 5), [2, 2, 0, 1])  # 1 is as near to 0 as to 2: the first has it
-    np.testing.assert_array_equal(cell_sizes(away[:1], 5), [5])
-    assert len(cell_sizes([], 5)) == 0
+    np.testing.assert_array_equal(nearest_exactly(x, x[[0, 2]])[1], [0, 1, 0])
 
 
 @pytest.mark.parametrize(
@@ -99,9 +89,8 @@ def test_cells_by_hand() -> None:
     [
         lambda x, others: nearest(x, others),
         lambda x, others: nearest_of(x, others),
-        lambda x, others: nearest_squares(x, others[:3]),
+        lambda x, others: nearest_exactly(x, others[:3]),
         lambda x, others: mean_of_nearest(x, others, 5),
-        lambda x, others: cell_sizes((squares_to(x, other) for other in others[:3]), len(x)),
     ],
 )
 def test_memory_grows_with_the_rows_not_with_their_pairs_or_width(measure: Callable[[Floats, Floats], object]) -> None:

@@ -228,21 +228,17 @@ def squares_to(x: Floats, point: Floats) -> Floats:
     return squares
 
 
-def nearest_squares(x: Floats, points: Floats) -> Floats:
-    """Squared distances (n,) to the nearest of a few points (k, d), by differences; infinite where there are none."""
-    closest = np.full(len(x), np.inf, np.result_type(x, points))
-    for point in points:
-        np.minimum(closest, squares_to(x, point), out=closest)
-    return closest
+def nearest_exactly(x: Floats, points: Floats) -> tuple[Rows, Floats]:
+    """Which of a few points (k, d) is nearest to each row (n,), and the squared distance to it, by differences.
 
-
-def cell_sizes(distances: Iterable[Floats], n_rows: int) -> Rows:
-    """How many of `n_rows` rows are nearest to each of K points: (K,). distances: (N,) to each; of equals the first."""
-    closest, owner, n_points = np.full(n_rows, np.inf), np.zeros(n_rows, np.int64), 0
-    for index, away in enumerate(distances):
+    Of equals the first; infinite where there are none.
+    """
+    owner, closest = np.zeros(len(x), np.int64), np.full(len(x), np.inf, np.result_type(x, points))
+    for index, point in enumerate(points):
+        away = squares_to(x, point)
         nearer = away < closest
-        closest[nearer], owner[nearer], n_points = away[nearer], index, index + 1
-    return np.bincount(owner, minlength=n_points)[:n_points]
+        owner[nearer], closest[nearer] = index, away[nearer]
+    return owner, closest
 
 
 class _Target:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from soel.explain.attribution import Coalition, coalitions, shapley_values
+from soel.explain.counterfactual import Coalition, coalitions, shapley_values
 
 GAMES = st.integers(0, 5).flatmap(
     lambda k: st.lists(st.floats(-9, 9), min_size=2**k, max_size=2**k).map(

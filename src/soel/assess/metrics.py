@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.numeric import nearest_squares
+from soel.numeric import nearest_exactly
 from soel.types import Floats, Rows
 
 
@@ -39,7 +39,7 @@ def cover_radius(embeddings: Floats, queried: Rows) -> float:
     if not len(queried):
         return float("nan")
     x = np.asarray(embeddings, np.float64)
-    return float(np.sqrt(nearest_squares(x, x[queried]).max()))
+    return float(np.sqrt(nearest_exactly(x, x[queried])[1].max()))
 
 
 def class_cover_radius(embeddings: Floats, queried: Rows, is_anomaly: np.ndarray) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from soel.errors import ConfigError
-from soel.numeric import cell_sizes, squares_to
+from soel.numeric import nearest_exactly
 from soel.types import ANOMALY, Estimate, Evidence, Floats, Labels
 
 COVERAGE = 0.8
@@ -96,7 +96,7 @@ class NearestLabel(ContaminationEstimator):
 def cell_shares(embeddings: Floats, rows: np.ndarray) -> Floats:
     """Share (K,) of the pool that is nearest to each of these rows."""
     x = np.asarray(embeddings, np.float32)
-    return cell_sizes((squares_to(x, x[row]) for row in rows), len(x)) / len(x)
+    return np.bincount(nearest_exactly(x, x[rows])[0], minlength=len(rows)) / len(x)
 
 
 class Fixed(ContaminationEstimator):

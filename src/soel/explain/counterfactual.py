@@ -8,14 +8,15 @@ other way round: its donors are alarms, and wanted is the smallest S with f(x_S)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from math import factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soel.explain.attribution import Coalition, coalitions, shapley_values
 from soel.explain.groups import MOST_ROWS, Part, find_groups, spread_rows
 from soel.numeric import pairs, single_threaded_blas
 from soel.types import ANOMALY, NORMAL, Booleans, Floats, Labels, Progress, Rows
@@ -33,6 +34,7 @@ NO_ALARMS_SHARE = 0.1  # of the pool counts as alarms where the threshold lets n
 ROWS_AT_ONCE = 64
 SAME = 1e-6  # between the scores of one row, by whatever stands beside it when it is scored
 
+Coalition = frozenset[int]
 Trial = tuple[int, int, Coalition]  # a row, one of its donors, and the parts that have the donor's values
 
 
@@ -101,7 +103,8 @@ class Explainer:
         line = threshold if alarms.any() else float(np.quantile(scores, 1 - NO_ALARMS_SHARE))
         calm = (scores <= min(line, float(np.quantile(scores, CALM_SHARE)))) & (labels != ANOMALY)
         every = np.ones(len(scores), bool)
-        chosen = [_take_evenly(np.flatnonzero(some)) for some in (calm, (scores > line) & (labels != NORMAL), every)]
+        some = (calm, (scores > line) & (labels != NORMAL), every)
+        chosen = [rows[spread_rows(len(rows), MOST_ROWS)] for rows in map(np.flatnonzero, some)]
         positions = np.unique(np.concatenate(chosen))
         ordinary, suspicious, spread = (np.searchsorted(positions, some) for some in chosen)
         return cls(
@@ -181,10 +184,6 @@ class Explainer:
         """The donors (n, k) that are most like each row, the nearest first."""
         apart = pairs(self.model.embed(x), self.model.embed(self.rows[donors]))
         return np.asarray(donors[np.argsort(apart, axis=1, kind="stable")[:, :N_DONORS]])
-
-
-def _take_evenly(rows: Rows) -> Rows:
-    return rows[spread_rows(len(rows), MOST_ROWS)] if len(rows) else rows
 
 
 class _Search:
@@ -317,3 +316,23 @@ class _Search:
         sources = np.stack([self._x[rows], self._explainer.rows[self._donors[rows, slots]]], axis=1)
         scores = self._explainer.model.score_changed(self._states(new), sources)
         self._raw.update(zip(new, np.asarray(scores, np.float64).tolist(), strict=True))
+
+
+def coalitions(parts: Sequence[int]) -> Iterator[Coalition]:
+    """All 2^k subsets of k parts, the smaller ones first."""
+    return (frozenset(some) for size in range(len(parts) + 1) for some in combinations(parts, size))
+
+
+def shapley_values(parts: Sequence[int], value: Callable[[Coalition], float]) -> tuple[float, ...]:
+    """phi_i = sum over S without i of |S|! (k - |S| - 1)! / k! (v(S + i) - v(S)), of each of k parts.
+
+    They sum to v(all) - v(none). value: of each of the 2^k coalitions.
+    """
+    k = len(parts)
+    return tuple(
+        sum(
+            factorial(len(some)) * factorial(k - len(some) - 1) / factorial(k) * (value(some | {part}) - value(some))
+            for some in coalitions([other for other in parts if other != part])
+        )
+        for part in parts
+    )

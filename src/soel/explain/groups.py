@@ -50,8 +50,8 @@ def measure_likeness(rows: Floats, column_of: Rows) -> Floats:
 
 
 def spread_rows(n_rows: int, most: int) -> Rows:
-    """At most so many positions, evenly spaced."""
-    return np.unique(np.linspace(0, n_rows - 1, most).astype(np.int64))
+    """At most so many positions below `n_rows`, evenly spaced."""
+    return np.unique(np.linspace(0, n_rows - 1, most if n_rows else 0).astype(np.int64))
 
 
 def _from_the_centre(columns: Iterable[int], alike: Floats) -> Part:
