@@ -306,7 +306,7 @@ def _keys_and_values(part: Parameters, pool: Array, of_keys: Array) -> tuple[Arr
     return ops.lay_out_keys(ops.concat([keys for keys, _ in parts], 2)), ops.concat([v for _, v in parts], 2)
 
 
-def attend(part: Parameters, x: Array, u: Array, memory: tuple[Array, Array], masked: Array | None = None) -> Array:
+def attend(part: Parameters, x: Array, u: Array, cache: tuple[Array, Array], masked: Array | None = None) -> Array:
     """Equation 4: rows (B, n, w) at coordinates (B, h, n, p) to the keys and values of the pool. masked: (n, N)."""
     ops = ops_of(x)
     n_tasks, n_rows, width = x.shape
@@ -316,15 +316,15 @@ def attend(part: Parameters, x: Array, u: Array, memory: tuple[Array, Array], ma
     look = part["look"](y).reshape(n_tasks, n_rows, 3, n_heads).swapaxes(1, 3)[..., None]  # (B, h, 3, n, 1)
     narrow = ops.exp(look[:, :, 0].clip(-6, 6))
     q = ops.concat([q, narrow * ops.as_precise(u, q), narrow, narrow, look[:, :, 1], look[:, :, 2]], -1)
-    mixed = ops.cross_attend(q, *memory, width // n_heads, masked).reshape(n_tasks, n_rows, width)
+    mixed = ops.cross_attend(q, *cache, width // n_heads, masked).reshape(n_tasks, n_rows, width)
     x = x + part["out"](mixed)
     return x + part["narrow"](ops.gelu(part["wide"](ops.normalise(x))))
 
 
-def _attend(part: Parameters, x: Array, u: Array, memory: tuple[Array, Array]) -> Array:
+def _attend(part: Parameters, x: Array, u: Array, cache: tuple[Array, Array]) -> Array:
     """The same, block by block."""
     ops = ops_of(x)
-    return ops.concat(ops.in_blocks(lambda block: attend(part, x[:, block], u[:, :, block], memory), x.shape[1]), 1)
+    return ops.concat(ops.in_blocks(lambda block: attend(part, x[:, block], u[:, :, block], cache), x.shape[1]), 1)
 
 
 def column_scales(log_scales: Array, z: Array, g: Array) -> Array:

@@ -52,7 +52,7 @@ class EncodedPool:
 
 
 @dataclass(frozen=True)
-class Described:
+class EncodedRows:
     """Rows beside a context, before any label. masked: (n, m) which of its rows they do not attend to."""
 
     rows: RowFeatures
@@ -71,7 +71,7 @@ class View:
         if len(beyond):
             self.encoded = _append(self.encoded, beyond[None])
 
-    def describe(self, x: Floats, sources: Floats | None = None, same: Booleans | None = None) -> list[Described]:
+    def describe(self, x: Floats, sources: Floats | None = None, same: Booleans | None = None) -> list[EncodedRows]:
         """Rows (n, d) in blocks. sources: (n, s, d) rows they were composed of; same: (n, s, m) where these are in the
         context, which is read without them.
         """
@@ -82,11 +82,11 @@ class View:
             origins = Origin(narrow[None], same[:, :, : known.stats.z.shape[1]])
             apart = np.asarray(same.any(axis=1))
 
-        def describe_block(block: slice) -> Described:
+        def describe_block(block: slice) -> EncodedRows:
             origin, masked = (None, None) if origins is None or apart is None else (origins.part(block), apart[block])
             described = known.stats.describe(rows[:, block], origin)
             cells = known.network.embed_cells(described, known.stats.columns)
-            return Described(add_extra_distances(known.stats, known.rows, described, masked), cells, masked)
+            return EncodedRows(add_extra_distances(known.stats, known.rows, described, masked), cells, masked)
 
         return ops.in_blocks(describe_block, len(x))
 
@@ -117,11 +117,11 @@ class LabelledView:
         """Mean and spread of the scores over the rows without a label, where these are enough."""
         return unit_over(self._rank(self.outputs), self.labels[0] == UNLABELLED)
 
-    def read(self, blocks: Sequence[Described]) -> Outputs:
+    def read(self, blocks: Sequence[EncodedRows]) -> Outputs:
         """The outputs for rows that were described by the view."""
         known, cache = self.view.encoded, self._after_labels[0]
 
-        def read_block(each: Described) -> Outputs:
+        def read_block(each: EncodedRows) -> Outputs:
             network = known.network
             return network.score_rows(known.stats, known.rows, self.labels, cache, each.rows, each.cells, each.masked)
 
