@@ -17,7 +17,6 @@ from soel.types import UNLABELLED, Floats
 from soel_paper.peers import fit_peer, missing_package
 
 CLASSIFIERS, EVEN = ("labelled-forest", "supervised"), 0.5  # these give probabilities, with a threshold of their own
-TABPFN_ESTIMATORS = 2  # of its usual eight: a quarter of the time
 USUAL_SHARE = 0.1  # alarms of a detector without a rule of its own: what scores above this share of the pool
 _DEFAULT = PROFILES["default"]
 _TABLES = replace(_DEFAULT.tables, detector="neighbours", contamination="kriging")
@@ -116,7 +115,7 @@ def tabpfn(pool: Floats, test: Floats, expert: Expert, budget: int, seed: int, a
     known = labels != UNLABELLED
     if not known.any():
         return Scores(np.zeros(len(pool)), np.zeros(len(test)), np.zeros(len(test), bool))
-    model = TabPFNRegressor(device="cpu", n_estimators=TABPFN_ESTIMATORS, random_state=seed)
+    model = TabPFNRegressor(device="cpu", random_state=seed)
     scores = np.asarray(model.fit(pool[known], labels[known]).predict(test))
     return Scores(labels.astype(np.float64), scores, scores > EVEN)
 

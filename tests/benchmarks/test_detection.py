@@ -141,7 +141,7 @@ def test_tabpfn_is_fitted_to_the_answers_alone(
         fitted.append(y)
         return KNeighborsRegressor(1).fit(x, y)
 
-    def nearest(device: str, n_estimators: int, random_state: int) -> Any:
+    def nearest(device: str, random_state: int) -> Any:
         return SimpleNamespace(fit=fit)
 
     monkeypatch.setitem(sys.modules, "tabpfn", SimpleNamespace(TabPFNRegressor=nearest))
