@@ -56,8 +56,10 @@ def _readers(record: Any) -> dict[str, Callable[[Any], Any]]:
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """What turns plain JSON into a value of this type."""
+    """What turns plain JSON into a value of this type; a class that reads itself has a class method `from_json`."""
     origin, inner = get_origin(hint), get_args(hint)
+    if hasattr(hint, "from_json"):
+        return hint.from_json  # type: ignore[no-any-return]
     if is_dataclass(hint):
         return partial(read_body, hint)  # type: ignore[arg-type]
     if origin is UnionType:

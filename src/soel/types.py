@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,30 +260,3 @@ class Interval:
 def within(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     """The arrays whose names begin so, by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def from_plain(kind: Any, value: Any) -> Any:
-    """A value of this type from plain JSON: frozen dataclasses, and tuples, mappings and unions with None of them.
-
-    Fields that are left out have their defaults; what does not fit raises KeyError, TypeError or ValueError. A class
-    that reads itself has a class method `from_json`.
-    """
-    inner = get_args(kind)
-    if type(None) in inner:
-        return None if value is None else from_plain(inner[0], value)
-    if get_origin(kind) is tuple:
-        return tuple(from_plain(inner[0], each) for each in value)
-    if get_origin(kind) is Mapping:
-        return {from_plain(inner[0], key): from_plain(inner[1], each) for key, each in value.items()}
-    if hasattr(kind, "from_json"):
-        return kind.from_json(value)
-    return read_fields(kind, value) if is_dataclass(kind) else kind(value) if kind in (bool, float, int, str) else value
-
-
-def read_fields(kind: Any, values: Mapping[str, Any]) -> Any:
-    """A dataclass from the plain values of its fields."""
-    types = get_type_hints(kind)
-    unknown = values.keys() - {each.name for each in fields(kind)}
-    if unknown:
-        raise ValueError(f"unknown field {min(unknown)!r}")
-    return kind(**{name: from_plain(types[name], value) for name, value in values.items()})

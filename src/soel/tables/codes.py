@@ -20,8 +20,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from soel.errors import DataError, SchemaError
+from soel.records import read_body
 from soel.tables.column import Values, as_categories
-from soel.types import Floats, from_plain, read_fields
+from soel.types import Floats
 
 SCALINGS = ("none", "standard")
 FAR = 1000.0  # standard deviations: beyond all but the most distant new rows
@@ -142,8 +143,7 @@ class Code(ABC):
         found = [code for code in _subclasses(Code) if code.kind == values["kind"]]
         if not found:
             raise ValueError(f"unknown kind of column {values['kind']!r}")
-        code: Code = read_fields(found[0], values)
-        return code
+        return read_body(found[0], values)
 
 
 def _subclasses(code: Any) -> Iterator[type[Code]]:
@@ -294,7 +294,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
 
 def tally_from_json(values: Mapping[str, Any]) -> Tally:
     """Back from plain values."""
-    return {str(name): from_plain(ColumnCounts, counts) for name, counts in values.items()}
+    return {str(name): read_body(ColumnCounts, counts) for name, counts in values.items()}
 
 
 def _shorten(words: Counter[str]) -> dict[str, int]:

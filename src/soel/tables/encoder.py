@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import ConfigError, DataError, ModelFileError, SchemaError
+from soel.records import read_body
 from soel.tables.codes import SCALINGS, Baseline, Code, Tally
 from soel.tables.column import Column, Values
 from soel.tables.frame import Frame
 from soel.tables.kinds import kind_of
 from soel.tables.kinds.number import Number
 from soel.tables.schema import Schema
-from soel.types import read_fields
 
 _N_SHOWN = 5
 
@@ -131,8 +131,7 @@ class Encoder:
     def from_json(cls, values: Mapping[str, Any]) -> Encoder:
         """Back from the values of `to_json`."""
         try:
-            encoder: Encoder = read_fields(cls, values)
-            return encoder
+            return read_body(cls, values)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 f"The description of the columns cannot be read ({error!r}). Save the model again."

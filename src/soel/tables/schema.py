@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from soel.errors import ModelFileError
+from soel.records import read_body
 from soel.tables.arrow import give_back, tidy
 from soel.tables.column import BOUNDS, Column, Form, Seen, Values
 from soel.tables.kinds import KIND_NAMES, KINDS, kind_of
@@ -33,7 +34,7 @@ from soel.tables.missing import blank_missing, write_code
 from soel.tables.raw_table import UNKNOWN, Layout, RawColumn, RawTable
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.text import percent
-from soel.types import Floats, read_fields
+from soel.types import Floats
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}
@@ -86,7 +87,7 @@ class Schema:
     def from_json(cls, values: Mapping[str, Any]) -> Schema:
         """Back from the values of `to_json`."""
         try:
-            schema: Schema = read_fields(cls, values)
+            schema = read_body(cls, values)
             unknown = [column.kind for column in schema.columns if column.kind not in KIND_NAMES]
             if unknown:
                 raise ValueError(f"unknown kind of column {unknown[0]!r}")
