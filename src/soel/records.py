@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from functools import cache, partial
 from pathlib import Path
 from types import UnionType
@@ -78,8 +79,8 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         return partial(_choose, inner)
     if hint is float:
         return lambda value: math.nan if value is None else float(_check((int, float), value))
-    if hint is Path:
-        return Path
+    if hint is Path or (isinstance(hint, type) and issubclass(hint, Enum)):
+        return hint
     return (lambda value: value) if hint is Any else partial(_check, hint)
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from soel.errors import ConfigError
+from soel.records import read_body
 from soel.types import Kind, Precision, PseudoLabelRule, StepRule
 
 MANY_ROWS = 200_000
@@ -86,8 +87,7 @@ class Profile:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Profile:
         """The profile back from plain JSON values."""
-        forms = {form: Schedule(**values[form]) for form in _FORMS.values()}
-        return cls(**{**values, **forms, "kind": Kind(values["kind"])})
+        return read_body(cls, values)
 
     def with_parts(self, **names: str | None) -> Profile:
         """The profile with other parts by role; None keeps one. A new part starts with its own default options."""

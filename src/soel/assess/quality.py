@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from soel.records import read_body
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Rows, Selection
 
 COVERAGE = 0.8
@@ -157,10 +158,7 @@ class Quality:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Quality:
         """Back from plain JSON values."""
-        read: dict[str, Any] = {
-            name: Bounds(**value) if isinstance(value, Mapping) else value for name, value in values.items()
-        }
-        return cls(**read)
+        return read_body(cls, values)
 
 
 def widest_intervals(n: int, alarms: Stratum, others: Stratum, coverage: float = COVERAGE) -> tuple[float, float]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from soel.explain.counterfactual import MOST_GROUPS
 from soel.explain.words import say_row, say_rows, show_cell
+from soel.records import read_body
 from soel.types import Floats
 
 
@@ -64,9 +65,7 @@ class RowExplanation:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> RowExplanation:
         """Back from the values of `to_json`."""
-        sequences = ("columns", "values", "usual")
-        reasons = (Reason(**{**each, **{name: tuple(each[name]) for name in sequences}}) for each in values["reasons"])
-        return cls(**{**values, "reasons": tuple(reasons)})
+        return read_body(cls, values)
 
 
 @dataclass(frozen=True, repr=False)
