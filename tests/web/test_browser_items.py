@@ -176,6 +176,9 @@ def test_help_hint_and_what_was_found_so_far(browser: Browser, live: Live) -> No
     page.keyboard.press("a")
     expect(page.locator("#insight")).to_contain_text("1 anomaly found in 1 label")
     expect(page.locator("#insight")).to_contain_text("Go on")
+    words = page.locator("#insight").evaluate("(list) => list.textContent")
+    assert "%" in words
+    assert " %" not in words, "a number and its percent sign stay on one line"
 
 
 def test_the_language_is_chosen_and_kept(browser: Browser, trained: Live) -> None:

@@ -53,7 +53,8 @@ QUIET = """() => window.inFlight === 0 && JSON.parse(sessionStorage.getItem('out
     && !['saving', 'trouble'].includes(document.getElementById('saved')?.dataset.state)"""
 
 
-SENDING = "(path) => JSON.parse(sessionStorage.getItem('outbox') ?? '[]').some((entry) => entry.path === path)"
+SENDING = """(path) => JSON.parse(sessionStorage.getItem('outbox') ?? '[]')
+    .filter((entry) => entry.path === path).at(-1)?.item ?? null"""
 
 
 def settle(page: Page) -> None:
@@ -99,7 +100,6 @@ class Story:
         page.locator("#labelling").wait_for(timeout=PATIENCE * 1000)
         for _ in range(n_steps):
             self._wait_for_item(page)
-            item = page.locator("#item-title").inner_text()
             if rng.random() < 0.4:
                 self._note(page, f"note {rng.random():.3f}")
                 page.keyboard.press("Escape")
@@ -108,7 +108,7 @@ class Story:
             elif rng.random() < 0.25:
                 self._undo(page)
             else:
-                self._answer(page, rng, item)
+                self._answer(page, rng)
             if rng.random() < 0.2:
                 page.reload()
                 page.locator("#labelling").wait_for(timeout=PATIENCE * 1000)
@@ -122,13 +122,15 @@ class Story:
             timeout=PATIENCE * 1000,
         )
 
-    def _answer(self, page: Page, rng: random.Random, item: str) -> None:
-        key = rng.choice("aannus")
+    def _answer(self, page: Page, rng: random.Random) -> None:
+        key, is_late = rng.choice("aannus"), rng.random() < 0.3
         page.keyboard.press(key)
-        if page.evaluate(SENDING, "/api/answers"):  # the page took it: a key is ignored while another item is fetched
-            self.said[item] = KEYS[key]
-            self.log.append(f"{key} on {item}")
-        if rng.random() < 0.3 and page.locator("#item-title").inner_text() == item and item in self.said:
+        item = page.evaluate(SENDING, "/api/answers")  # what was on the page then; while it moves a key is ignored
+        if item is None:
+            return
+        self.said[item] = KEYS[key]
+        self.log.append(f"{key} on {item}")
+        if is_late and page.locator("#item-title").inner_text() == item:
             self._note(page, f"late {rng.random():.3f}")  # while the answer is on its way
             page.keyboard.press("Escape")
 

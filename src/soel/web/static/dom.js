@@ -12,9 +12,12 @@ export function make(name, attributes = {}, ...children) {
     else if (value === true) node.setAttribute(key, "");
     else if (value !== false && value !== null) node.setAttribute(key, value);
   }
-  node.append(...children);
+  node.append(...(name === "bdi" ? children : children.map(together)));
   return node;
 }
+
+// A number never parts from its percent sign, in our own words.
+const together = (child) => (typeof child === "string" ? child.replaceAll(" %", "\u00a0%") : child);
 
 export function draw(name, attributes = {}, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);
