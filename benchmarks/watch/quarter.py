@@ -51,10 +51,10 @@ class Quarter:
             if number == BROKEN_ON:
                 x[:, moved[-1]] = 0.0
         names = [f"n{number}-{at}" for at in range(self.n_rows)]
-        return as_frame(x, names), odd | is_new, is_new
+        return read_frame(x, names), odd | is_new, is_new
 
 
-def as_frame(x: Floats, names: list[str]) -> pd.DataFrame:
+def read_frame(x: Floats, names: list[str]) -> pd.DataFrame:
     """Rows as a table with their names first."""
     frame = pd.DataFrame(x, columns=[f"c{at}" for at in range(x.shape[1])])
     frame.insert(0, "name", names)
@@ -68,7 +68,7 @@ def load(path: Path, n_nights: int, n_rows: int, seed: int, has_events: bool) ->
     order: NDArray[np.int64] = np.random.default_rng(seed).permutation(len(x))
     x, y = x[order], y[order]
     n_pool = min(N_POOL, len(x) // 3)
-    pool = as_frame(x[:n_pool], [f"p-{at}" for at in range(n_pool)])
+    pool = read_frame(x[:n_pool], [f"p-{at}" for at in range(n_pool)])
     spread = x[:n_pool].std(axis=0)
     rest = Quarter(path.stem, x[n_pool:], y[n_pool:], spread, n_nights, n_rows, seed, has_events)
     return pool, y[:n_pool], rest

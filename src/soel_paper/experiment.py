@@ -16,7 +16,7 @@ from soel.learner import Learner
 from soel.model import Blend, Fitted, TrainedNetwork
 from soel.oracle import SimulatedExpert
 from soel.tables.encoder import Encoder
-from soel.tables.frame import as_frame, find_kind
+from soel.tables.frame import find_kind, read_frame
 from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
 from soel_paper.catalogue import Content
 from soel_paper.cell import Cell
@@ -145,7 +145,7 @@ def _start(cell: Cell, protocol: str, content: Content) -> Run:
     given = None if error is None else float(np.clip(split.share + error, 0.001, 0.5))
     split = split.clean() if cell.method.clean else split
     profile = cell.settled
-    kind = profile.kind_for(KINDS.get(str(cell.kind)) or find_kind(as_frame(split.pool)))
+    kind = profile.kind_for(KINDS.get(str(cell.kind)) or find_kind(read_frame(split.pool)))
     encode = _encoder(split.pool, profile.scaling_for(kind), kind)
     pool, test = Pool.of(encode(split.pool), kind), encode(split.test)
     learner = Learner(profile.settle(kind, pool.n_features, has_gpu=True), cell.seed, contamination=given)
@@ -158,8 +158,8 @@ def _start(cell: Cell, protocol: str, content: Content) -> Run:
 def _encoder(pool: Floats, scaling: str, kind: Kind) -> Encode:
     if kind is not Kind.TABLE:  # features of a network, and pixels: their scale carries meaning
         return lambda x: x
-    encoder = Encoder.fit(as_frame(pool), scaling)
-    return lambda x: encoder.encode(as_frame(x))
+    encoder = Encoder.fit(read_frame(pool), scaling)
+    return lambda x: encoder.encode(read_frame(x))
 
 
 def _run_together(runs: list[Run]) -> list[Measures]:

@@ -15,7 +15,7 @@ from soel.scoring.cover_radius import find_space, measure_cover
 from soel.session import Session, SessionOptions, create
 from soel.session.item_tables import read_encoder
 from soel.settings import PAPER
-from soel.tables.frame import as_frame
+from soel.tables.frame import read_frame
 from tests.conftest import make_learner, make_toy
 from tests.session.fake_learner import use_fake_learner
 
@@ -43,7 +43,7 @@ def test_asking_says_both_radii_and_goes_on_without_the_data(
         space = find_space(session.load_model(session.state.round.model))
         assert space is not None
         pool = space(np.asarray(session.folder.pool))
-        whole = space(read_encoder(session.folder).encode(as_frame(np.load(tmp_path / "t.npy"))))
+        whole = space(read_encoder(session.folder).encode(read_frame(np.load(tmp_path / "t.npy"))))
     cover = asked["cover"]
     assert (cover["n_queries"], cover["n_rows"]) == (5, N_ROWS)
     assert cover["pool"] == pytest.approx(cover_radius(pool, rows), rel=1e-5)

@@ -16,7 +16,7 @@ from soel.session import Session, SessionConfig, lay_out
 from soel.session.store import SqlStore
 from soel.settings import PAPER
 from soel.tables.encoder import Encoder
-from soel.tables.frame import as_frame
+from soel.tables.frame import read_frame
 from soel.types import Kind
 from tests.session.fake_learner import use_fake_learner
 from tests.table_session import make
@@ -62,7 +62,7 @@ def make_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ma
         folder = tmp_path / name
         if not folder.exists():
             points = make_points()
-            encoder = Encoder.fit(as_frame(points), "none").to_json()
+            encoder = Encoder.fit(read_frame(points), "none").to_json()
             write_whole(folder / "encoder.json", json.dumps(encoder).encode())
             lay_out(folder, make_config(**changes), IDS, points)
         session = Session(folder, SqlStore(folder / "events.sqlite"))

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from soel.errors import ConfigError, DataError, ModelFileError, SchemaError
 from soel.tables.codes import FAR
 from soel.tables.encoder import Encoder
-from soel.tables.frame import as_frame, read_frame
+from soel.tables.frame import read_frame
 from soel.tables.kinds.kind import MAX_CATEGORIES
 
 POOL = pd.DataFrame(
@@ -28,7 +28,7 @@ POOL = pd.DataFrame(
 
 
 def fit(X: Any, scaling: str = "standard") -> Encoder:
-    return Encoder.fit(as_frame(X), scaling)
+    return Encoder.fit(read_frame(X), scaling)
 
 
 def encode(encoder: Encoder, X: Any) -> np.ndarray:
@@ -144,7 +144,7 @@ def test_named_columns_may_come_in_any_order() -> None:
 def test_columns_go_by_position_where_one_side_has_no_names(pool_has_names: bool, new_has_names: bool) -> None:
     named = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [3.0, 5.0, 4.0]})
     pool, new = (named if has_names else named.to_numpy() for has_names in (pool_has_names, new_has_names))
-    assert fit(pool).goes_by_position(as_frame(new)) == (pool_has_names != new_has_names)
+    assert fit(pool).goes_by_position(read_frame(new)) == (pool_has_names != new_has_names)
 
 
 def test_other_columns_are_named() -> None:
@@ -167,7 +167,6 @@ def test_an_array_is_taken_by_position() -> None:
 
 def test_an_encoder_knows_its_columns() -> None:
     assert fit(POOL).column_names == tuple(POOL.columns)
-    assert fit(POOL).categorical == ("colour", "site")
 
 
 @pytest.mark.parametrize("scaling", ["none", "standard"])

@@ -7,7 +7,7 @@ import pytest
 
 from soel import SOEL
 from soel.errors import ConfigError
-from soel.tables.frame import as_frame, find_kind
+from soel.tables.frame import find_kind, read_frame
 from soel.types import Kind
 
 RNG = np.random.default_rng(0)
@@ -35,11 +35,11 @@ def features(n_rows: int = 80, width: int = 400) -> np.ndarray:
     ids=["features", "half precision", "few columns", "flags", "counts", "gaps", "constant", "words"],
 )
 def test_the_kind_follows_the_values(x: np.ndarray, kind: Kind) -> None:
-    assert find_kind(as_frame(x)) is kind
+    assert find_kind(read_frame(x)) is kind
 
 
 def test_the_user_has_the_last_word() -> None:
-    assert find_kind(as_frame(features()), "table") is Kind.TABLE
-    assert find_kind(as_frame(features(width=10)), "vectors") is Kind.VECTORS
+    assert find_kind(read_frame(features()), "table") is Kind.TABLE
+    assert find_kind(read_frame(features(width=10)), "vectors") is Kind.VECTORS
     with pytest.raises(ConfigError, match=r"'tabel'\. Choose one of: auto, table, vectors, pictures"):
         SOEL(kind="tabel").query(features())

@@ -21,7 +21,7 @@ from soel.report.page import write_report
 from soel.report.progress import progress_bar
 from soel.session import Session, SessionOptions, create
 from soel.session.item_tables import read_encoder
-from soel.tables.frame import as_frame
+from soel.tables.frame import read_frame
 from soel.tables.rows import write_rows
 from soel.text import format_table, percent, percent_range
 from soel.types import Floats
@@ -103,7 +103,7 @@ def _clear(out: Path) -> None:
 
 def _result(method: str, session: Session, cells: DemoTable) -> MethodResult:
     """Detection on the new rows at the session's own threshold."""
-    frame = as_frame(cells.new)
+    frame = read_frame(cells.new)
     scored = session.score(read_encoder(session.folder).encode(frame), [str(i) for i in range(frame.n_rows)])
     return MethodResult(method, auroc(cells.new_truth, scored.scores), f1_score(cells.new_truth, scored.alarms))
 

@@ -25,7 +25,7 @@ from soel.session.samples import Growth, draw_corrected, draw_more, find_row_num
 from soel.session.session import Session
 from soel.session.state import SessionState
 from soel.tables.encoder import Encoder
-from soel.tables.frame import as_frame
+from soel.tables.frame import read_frame
 from soel.tables.open import copy_as_parquet
 from soel.tables.read_options import DEFAULT
 from soel.tables.schema import notes_of
@@ -179,7 +179,7 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
         if place.has_pictures:
             found = read_more_pictures(place, data, Path(folder), progress)
             table = read_rows_as(found.path, replace(place.config, label_column=None), None)
-            features = encoder.encode(as_frame(found.features))
+            features = encoder.encode(read_frame(found.features))
             ids = table.ids.tolist()
             yield NewItems(ids, features, found.path, data.name, found.named, found.note, found.patches)
             return

@@ -35,7 +35,7 @@ from soel.tables.batches import (
     write_sample,
 )
 from soel.tables.encoder import Encoder
-from soel.tables.frame import as_frame, find_kind
+from soel.tables.frame import find_kind, read_frame
 from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native, read_table
 from soel.tables.read_options import ReadOptions
 from soel.tables.schema import Schema
@@ -74,7 +74,7 @@ class PoolSource:
         if self.features is None:
             encoder = Encoder.fit(self.table.frame, scaling)
             return encoder, encoder.encode(self.table.frame)
-        return Encoder.fit(as_frame(self.features), "none"), self.features
+        return Encoder.fit(read_frame(self.features), "none"), self.features
 
 
 @contextmanager

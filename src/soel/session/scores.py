@@ -35,7 +35,7 @@ from soel.session.pictures import open_media, read_new_pictures
 from soel.session.samples import find_scored_stream
 from soel.tables.codes import Tally
 from soel.tables.encoder import Encoder
-from soel.tables.frame import Frame, as_frame
+from soel.tables.frame import Frame, read_frame
 from soel.tables.rows import check_suffix
 from soel.tables.schema import notes_of
 from soel.types import Floats, Progress
@@ -176,7 +176,7 @@ def _read_new(session: Session, data: Path, encoder: Encoder, with_cells: bool, 
     """New items, read as the pool was."""
     if session.folder.has_pictures:
         found = read_new_pictures(session.folder.path, data, cluster=cluster)
-        ids, frame = tuple(item.id for item in found.items), as_frame(found.features)
+        ids, frame = tuple(item.id for item in found.items), read_frame(found.features)
         items = _Items(ids, name_pictures(found.items), encoder.encode(frame), encoder, frame, {}, True)
         items = replace(items, patches=found.patches, left_out=found.skipped)
     else:
@@ -271,5 +271,5 @@ def _own(session: Session, model: Any) -> _Scored:
 def _new(session: Session, model: Any, data: Path) -> _Scored:
     new = read_new_pictures(session.folder.path, data)
     assert new.patches is not None  # as the session's own
-    scores = model.score(read_encoder(session.folder).encode(as_frame(new.features)), new.patches)
+    scores = model.score(read_encoder(session.folder).encode(read_frame(new.features)), new.patches)
     return _Scored(new.items, scores, new.patches, new.picture)

@@ -76,7 +76,6 @@ class Code(ABC):
     """
 
     counted: ClassVar[Counted] = "numbers"
-    is_category: ClassVar[bool] = False
     name: str
     kind: str = field(default="", kw_only=True)
 

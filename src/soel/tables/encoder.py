@@ -69,11 +69,6 @@ class Encoder:
         return Schema(tuple(Column(code.name, Number.name) for code in self.columns))
 
     @property
-    def categorical(self) -> tuple[str, ...]:
-        """Columns that hold categories."""
-        return tuple(code.name for code in self.columns if code.is_category)
-
-    @property
     def feature_names(self) -> tuple[str, ...]:
         """One name per column of the matrix."""
         return tuple(name for code in self._used for name in code.feature_names)

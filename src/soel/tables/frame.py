@@ -64,11 +64,6 @@ class Frame:
     def take(self, rows: NDArray[Any]) -> Frame:
         return Frame({name: column[rows] for name, column in self.columns.items()}, self.named, self.schema)
 
-    def without(self, names: Collection[str]) -> Frame:
-        kept = {name: column for name, column in self.columns.items() if name not in names}
-        check_shape(self.n_rows, len(kept))
-        return Frame(kept, self.named, None if self.schema is None else self.schema.without(names))
-
 
 def read_frame(X: Any, options: ReadOptions = DEFAULT, schema: Schema | None = None) -> Frame:
     """Read X (N, d) as a frame: as the schema of a pool says, or as its cells and the options say."""
@@ -83,11 +78,6 @@ def read_frame(X: Any, options: ReadOptions = DEFAULT, schema: Schema | None = N
         return Frame({name: check_finite(name, column.values) for name, column in cells.items()}, named=False)
     raw = raw_from(X)
     return frame_from(raw, options) if schema is None else frame_by(raw, schema)
-
-
-def as_frame(X: Any, categorical: Collection[str] = ()) -> Frame:
-    """Read X (N, d) as a frame. Columns named in `categorical` are categories even if they look like numbers."""
-    return read_frame(X, ReadOptions(categorical=tuple(categorical)) if categorical else DEFAULT)
 
 
 def frame_from(raw: RawTable, options: ReadOptions = DEFAULT) -> Frame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -87,22 +86,22 @@ def read_table(
 
 def read_raw(data: str | Path, aside: Collection[str], options: ReadOptions) -> tuple[RawTable, dict[str, Any]]:
     """The columns of a file or of what a database gives as they are, and those set aside."""
-    if is_address(data):
-        with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
-            return read_raw(copy_as_parquet(data, Path(folder), options), aside, options)
-    path = Path(data)
-    _check_file(path)
-    if inner_suffix(path) in _ARRAY_READERS:
-        return _from_arrays(path, aside, options)
-    opened = [*open_arrow(path, options)]  # a list, so that the table can be let go
-    check_known(path.name, aside, opened[0].column_names)
+    if not is_address(data):
+        _check_file(Path(data))
+        if inner_suffix(Path(data)) in _ARRAY_READERS:
+            return _from_arrays(Path(data), aside, options)
+    opened = [*open_arrow(data, options)]  # a list, so that the table can be let go
+    check_known(Path(data).name, aside, opened[0].column_names)
     columns = {name: as_objects(opened[0].column(name).to_pylist()) for name in aside}
     layout = opened.pop()
     return raw_from_arrow(opened.pop().drop_columns(list(aside)), layout), columns
 
 
-def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
-    """A file of columns with names as an Arrow table, its cells as they are."""
+def open_arrow(data: str | Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """A file of columns with names, or what a database gives, as an Arrow table with its cells as they are."""
+    if is_address(data):
+        return read_address(str(data), options)
+    path = Path(data)
     with enough_memory(path.name):
         table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
         if layout.format != "csv":
@@ -130,12 +129,10 @@ def column_names(path: Path) -> list[str]:
 
 def copy_as_parquet(data: str | Path, folder: Path, options: ReadOptions) -> Path:
     """Copy a table of any kind, or what a database gives, as a Parquet file with the cells as they are."""
-    if is_address(data):
-        table, layout, name = *read_address(str(data), options), "query"
-    else:
-        path = Path(data)
-        _check_file(path)
-        table, layout, name = *open_arrow(path, options), path.name
+    if not is_address(data):
+        _check_file(Path(data))
+    table, layout = open_arrow(data, options)
+    name = "query" if is_address(data) else Path(data).name
     copy = folder / f"{name}.parquet"
     pq.write_table(with_notes(table, layout.notes), copy)
     return copy

@@ -77,9 +77,6 @@ class Schema:
         """Columns that give no feature; new rows need not have them."""
         return frozenset(column.name for column in self.columns if not kind_of(column).is_used)
 
-    def without(self, names: Any) -> Schema:
-        return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
-
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"columns": [column.to_json() for column in self.columns]}
 

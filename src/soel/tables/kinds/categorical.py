@@ -50,7 +50,6 @@ class CategoryCode(Code):
     """
 
     counted: ClassVar[Counted] = "categories"
-    is_category: ClassVar[bool] = True
     categories: tuple[str, ...]
     marks_missing: bool
     is_constant: bool
@@ -88,7 +87,6 @@ class FrequencyCode(DerivedCode):
     """
 
     counted: ClassVar[Counted] = "names"
-    is_category: ClassVar[bool] = True
     counts: Mapping[str, int]
     n_rows: int
     kind: str = field(default="frequency", kw_only=True)
@@ -202,7 +200,6 @@ class IPv4Code(DerivedCode):
     """Categories of the first block, the first two, three, and all four, where these tell more than the one before."""
 
     counted: ClassVar[Counted] = "categories"
-    is_category: ClassVar[bool] = True
     kind: str = field(default="address", kw_only=True)
 
     @classmethod

@@ -7,7 +7,7 @@ A kind is a file with a subclass of `ColumnKind`, one line in `kinds.KINDS`, and
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -225,20 +225,17 @@ def see_numbers(values: Floats, texts: Any = None) -> Seen:
     low, high = ordered[int(0.005 * (len(ordered) - 1))], ordered[int(np.ceil(0.995 * (len(ordered) - 1)))]
     ends = _number(float(ordered[0])), _number(float(ordered[-1]))
     examples = () if texts is None else ends_as_written(texts, values)
-    bars = _bars(ordered, float(low), float(high))
-    return Seen(n_missing, n_distinct, examples or tuple(dict.fromkeys(ends)), (), bars, *ends)
+    return Seen(n_missing, n_distinct, examples or tuple(dict.fromkeys(ends)), (), _bars(ordered, low, high), *ends)
 
 
 def see_times(values: Values, texts: Any = None) -> Seen:
     """Of times (N,), NaT for missing. texts: what they were read from."""
-    missing = np.isnat(values)
-    seen = see_numbers(as_seconds(values))
-    if missing.all():
+    seen, present = see_numbers(as_seconds(values)), values[~np.isnat(values)]
+    if not len(present):
         return seen
-    present = values[~missing].min(), values[~missing].max()
-    ends = [str(end.astype("datetime64[s]")).replace("T", " ") for end in present]
+    low, high = (str(end.astype("datetime64[s]")).replace("T", " ") for end in (present.min(), present.max()))
     examples = () if texts is None else ends_as_written(texts, values)
-    return Seen(seen.n_missing, seen.n_distinct, examples or tuple(dict.fromkeys(ends)), (), seen.bars, *ends)
+    return replace(seen, examples=examples or tuple(dict.fromkeys((low, high))), low=low, high=high)
 
 
 def see_words(words: Words, n_rows: int) -> Seen:
@@ -252,9 +249,8 @@ def _bars(ordered: Floats, low: float, high: float) -> tuple[int, ...]:
     """How many of the sorted values lie in equal steps from low to high; those beyond count at the ends."""
     if not low < high:
         return (len(ordered),)
-    edges = low + (high - low) * (np.arange(1, N_BARS) / N_BARS)
-    cuts = np.searchsorted(ordered, edges, side="right")
-    return tuple(np.diff(np.concatenate([[0], cuts, [len(ordered)]])).tolist())
+    cuts = np.searchsorted(ordered, low + (high - low) * (np.arange(1, N_BARS) / N_BARS), side="right")
+    return tuple(np.diff(cuts, prepend=0, append=len(ordered)).tolist())
 
 
 def _number(value: float) -> str:
