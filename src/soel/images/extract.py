@@ -20,7 +20,7 @@ from soel.files import explaining, hold_lock, move, parse_json, sync, write_whol
 from soel.images.decode import square
 from soel.images.extractors import Extractor, Pictures
 from soel.images.image_items import PictureSource, Skipped, describe, fingerprint, reason
-from soel.images.patches import Patches, fold_patches
+from soel.images.patches import DEPTH, Patches
 from soel.images.views import View
 from soel.numeric import in_order, n_cores, single_threaded_blas
 from soel.types import Floats, Progress, Rows
@@ -116,7 +116,7 @@ def _readable(source: PictureSource, found: Sequence[Floats], faults: dict[int, 
     if not len(rows):
         raise DataError(f"Nothing in {source.name} can be decoded: {describe(faulty)}. Check the files.")
     kept = [matrix if lasting and not faults else matrix[rows] for matrix in found]  # a copy, where no file lasts
-    return Features(kept[0], rows, faulty, fold_patches(kept[1]) if len(kept) > 1 else None)
+    return Features(kept[0], rows, faulty, kept[1].reshape(len(rows), -1, DEPTH) if len(kept) > 1 else None)
 
 
 def _batches(source: PictureSource, extractor: Extractor, rows: range) -> Iterator[Prepared]:
@@ -200,19 +200,15 @@ class GrowingMatrix:
     def append(self, rows: Floats, faults: Mapping[int, str]) -> None:
         """Add the next rows. They are safe at the latest a few seconds later."""
         with explaining(self._partial):
-            self._append(rows, faults)
-
-    def _append(self, rows: Floats, faults: Mapping[int, str]) -> None:
-        if self._file is None:
-            self._open(rows.shape[1])
-        if rows.shape[1] != self.width:
-            raise DataError(f"The extractor gave {rows.shape[1]} features, before it gave {self.width}.")
-        assert self._file is not None
-        self._file.write(np.ascontiguousarray(rows, self.form).tobytes())
-        self.done += len(rows)
-        self.faults |= faults
-        if time.monotonic() - self._synced > SYNC_SECONDS:
-            self._sync(self._file)
+            if self._file is None:
+                self._file = self._open(rows.shape[1])
+            if rows.shape[1] != self.width:
+                raise DataError(f"The extractor gave {rows.shape[1]} features, before it gave {self.width}.")
+            self._file.write(np.ascontiguousarray(rows, self.form).tobytes())
+            self.done += len(rows)
+            self.faults |= faults
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                self._sync(self._file)
 
     def finish(self) -> Floats:
         """The complete matrix, mapped from disk."""
@@ -249,7 +245,7 @@ class GrowingMatrix:
             return 0, 0, {}
         return (done, width, faults) if fits and 0 <= done <= n_rows else (0, 0, {})
 
-    def _open(self, width: int) -> None:
+    def _open(self, width: int) -> BinaryIO:
         header = self._header(width)
         if self.done and width != self.width:
             self.done, self.faults = 0, {}
@@ -260,7 +256,7 @@ class GrowingMatrix:
             file.write(header)
         file.seek(self._end(self.done, width))
         file.truncate()
-        self._file = file
+        return file
 
     def _sync(self, file: BinaryIO) -> None:
         """First the rows, then the record that they are there."""

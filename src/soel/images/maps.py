@@ -22,6 +22,7 @@ from soel.types import Booleans, Floats
 FINE = 8  # points that a place is drawn with, along each side, where boxes are looked for
 FIRST_SEEN, FULL = 0.85, 1.6  # times the limit: where colour begins, and where it is strongest
 STRONGEST = 0.3  # of the colour's cover: the defect shows through, and the contour says where it is
+THINNEST = 320  # pixels along the shorter side, up to which lines are one pixel thick
 GAP = 3  # between what is beyond the limit and the line around it, in thicknesses of the line
 LIGHT, DARK = (255, 255, 255), (0, 0, 0)  # of lines, side by side: one of them is seen on any picture
 CATEGORY = {"id": 1, "name": "anomaly", "supercategory": "anomaly"}
@@ -87,7 +88,7 @@ def draw_overlay(picture: Picture, values: Floats, grid: Grid) -> bytes:
     drawn = picture.astype(np.float32)
     seen = drawn[top : top + tall, left : left + wide]
     seen += STRONGEST * np.sqrt(heat) * (heat > 0) * (colour - seen)
-    _contour(seen, enlarged > 1, _thickness(*picture.shape[:2]))
+    _contour(seen, enlarged > 1, max(1, round(min(picture.shape[:2]) / THINNEST)))
     image = pillow.fromarray(np.clip(drawn, 0, 255).astype(np.uint8))
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
@@ -109,7 +110,8 @@ def write_heat_maps(
     _remove_earlier(folder)
     entries: list[dict[str, Any]] = []
     for number, mapped in enumerate(pictures, start=1):
-        stem, boxes = f"{number:04d}-{_plain(mapped.name)}", mapped.boxes
+        plain = re.sub(r"[^\w.-]+", "_", Path(mapped.name).stem)[:80]
+        stem, boxes = f"{number:04d}-{plain}", mapped.boxes
         write_whole(folder / f"{stem}.png", draw_overlay(mapped.picture, mapped.values, mapped.grid))
         with replacing(folder / f"{stem}.npy") as file:
             np.save(
@@ -179,16 +181,6 @@ def _contour(drawn: Floats, beyond: Booleans, thick: int) -> None:
         inner, middle, outer = (binary_dilation(beyond, iterations=n * thick) for n in (GAP, GAP + 1, GAP + 2))
         drawn[middle & ~inner] = LIGHT
         drawn[outer & ~middle] = DARK
-
-
-def _thickness(height: int, width: int) -> int:
-    """Of lines on a picture of this size, in pixels."""
-    return max(1, round(min(height, width) / 320))
-
-
-def _plain(name: str) -> str:
-    """A name as part of a file's name."""
-    return re.sub(r"[^\w.-]+", "_", Path(name).stem)[:80]
 
 
 def _text(content: Any) -> bytes:

@@ -46,11 +46,6 @@ def make_patches(layers: Sequence[Floats]) -> NDArray[np.float16]:
     return (values @ _projection(values.shape[3], DEPTH)).astype(np.float16)
 
 
-def fold_patches(rows: Floats, depth: int = DEPTH) -> Patches:
-    """Patches (N, P, D) from the rows (N, P D) that a store keeps."""
-    return np.asarray(rows).reshape(len(rows), -1, depth)
-
-
 def _unit(values: Floats) -> Floats:
     lengths = np.linalg.norm(values, axis=3, keepdims=True)
     return np.asarray(values / np.where(lengths > 0, lengths, 1))

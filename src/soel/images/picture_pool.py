@@ -14,7 +14,7 @@ from soel.errors import ConfigError, DataError, SchemaError
 from soel.images.decode import image_list
 from soel.images.extract import Elsewhere, Features, extract
 from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extractor
-from soel.images.image_items import PICTURE_LIST, MediaItem, PictureSource, Skipped, describe, known_labels
+from soel.images.image_items import PICTURE_LIST, PictureSource, describe, known_labels
 from soel.images.patches import SMALLEST_SIDE, has_patches
 from soel.images.source import Reading, open_source
 from soel.images.views import Region, View, choose_shape, open_view
@@ -95,9 +95,22 @@ def read_picture_pool(
         raise DataError(f"{len(skipped)} of the files cannot be read: {describe(skipped)}. No session was started.")
     path = folder / f"{source.name}{PICTURE_LIST}"
     _write_items(path, source, features, labels)
-    note = _note(data, replace(media, view=view), source, features, extractor, skipped, id_column, sizes)
-    known = None if labels is None else "label"
-    return PicturePool(path, known, features.matrix, note, id_column is not None, features.patches)
+    paths, base = getattr(source, "paths", None), data if data.is_dir() else data.parent
+    items = [source.items[row] for row in features.rows]
+    note = how | {
+        "data": str(data.resolve()),
+        "path_column": media.path_column,
+        "id_column": id_column,
+        "reading": asdict(media.reading),
+        "fingerprint": extractor.fingerprint,
+        "paths": None if paths is None else [os.path.relpath(paths[row], base) for row in features.rows],
+        "grid": asdict(extractor.grid) if isinstance(extractor, View) else None,
+        "sizes": sizes,
+        "moments": None if any(item.time is None for item in items) else [(item.clip, item.time) for item in items],
+        "skipped": [asdict(file) for file in skipped],
+    }
+    known, written = None if labels is None else "label", json.dumps(note).encode()  # ASCII: names need not be text
+    return PicturePool(path, known, features.matrix, written, id_column is not None, features.patches)
 
 
 def open_for(note: Mapping[str, Any]) -> Extractor:
@@ -188,43 +201,3 @@ def _write_items(path: Path, source: PictureSource, features: Features, labels: 
     if labels is not None:
         columns["label"] = ["" if labels[row] == UNLABELLED else labels[row] for row in features.rows]
     write_rows(path, list(columns), zip(*columns.values(), strict=True))
-
-
-def _note(
-    data: Path,
-    media: MediaOptions,
-    source: PictureSource,
-    features: Features,
-    extractor: Extractor,
-    skipped: Sequence[Skipped],
-    id_column: str | None,
-    sizes: Sequence[tuple[int, int]],
-) -> bytes:
-    """What is needed to find the pictures again, and what was left out."""
-    paths = getattr(source, "paths", None)
-    places = (
-        None
-        if paths is None
-        else [os.path.relpath(paths[row], data if data.is_dir() else data.parent) for row in features.rows]
-    )
-    note = {
-        "data": str(data.resolve()),
-        "path_column": media.path_column,
-        "id_column": id_column,
-        "reading": asdict(media.reading),
-        "extractor": media.extractor,
-        "fingerprint": extractor.fingerprint,
-        "paths": places,
-        "view": media.view,
-        "grid": asdict(extractor.grid) if isinstance(extractor, View) else None,
-        "sizes": sizes,
-        "moments": _moments([source.items[row] for row in features.rows]),
-        "skipped": [asdict(file) for file in skipped],
-    }
-    return json.dumps(note).encode()  # ASCII: names of folders need not be text
-
-
-def _moments(items: Sequence[MediaItem]) -> list[tuple[str, float]] | None:
-    """The clip and the second of each frame; None where they are no frames."""
-    moments = [(item.clip, item.time) for item in items if item.time is not None]
-    return moments if len(moments) == len(items) else None
