@@ -124,7 +124,7 @@ def describe_model(saved: SavedModel, manifest: Mapping[str, Any]) -> str:
         "",
         *(["## Columns", "", "| column | read as |", "|---|---|"] if columns else []),
         *(f"| {_cell(each.name)} | {each.kind} |" for each in columns if each.name in used),
-        "",
+        *([""] if columns else []),
         *alarms,
         "## Limits",
         "",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from soel.cli.arguments import Exit
-from soel.session.config import read_config, write_config
 from soel.tables.rows import read_rows
 from tests.cli.conftest import HEADER, N_ROWS, Run
 
@@ -63,19 +60,6 @@ def test_the_pool_itself_cannot_drift(run: Run, fitted: Path) -> None:
     assert run("score", fitted, "--json").document["drift"] is None
     said = run("score", fitted, "--fail-on-drift")
     assert (said.code, "name them with --data" in said.err) == (Exit.REFUSED, True)
-
-
-def test_a_session_of_before_looks_into_its_table(run: Run, fitted: Path, tmp_path: Path) -> None:
-    config, encoder = fitted / "config.json", fitted / "encoder.json"
-    old = json.loads(encoder.read_text())
-    assert old.pop("baseline")
-    encoder.write_text(json.dumps(old))
-    without_digests = replace(read_config(config), digests={})
-    config.unlink()
-    write_config(config, without_digests)
-    said = run("score", fitted, "--data", write_new(tmp_path / "new.csv", 40.0), "--fail-on-drift")
-    assert said.code == Exit.DRIFTED, said.err
-    assert "width: 60 rows" in said.out
 
 
 def test_rows_in_parts_are_compared_too(run: Run, fitted: Path, tmp_path: Path) -> None:

@@ -143,11 +143,6 @@ def test_a_row_outside_the_pool_cannot_be_labelled(run: Run, session: Path) -> N
     assert f"a sample of {N_POOL} of the {N_ROWS} rows" in said.err
 
 
-def test_a_number_of_alarms_is_meant_of_all_rows(run: Run, session: Path) -> None:
-    said = run("score", session, "--threshold", "alarms=9", "--json")
-    assert said.document["n_alarms"] == 9
-
-
 def test_a_number_of_alarms_is_meant_of_the_rows_that_are_scored(run: Run, session: Path, tmp_path: Path) -> None:
     pq.write_table(table().slice(10, 20), tmp_path / "new.parquet")
     other = ("score", session, "--data", tmp_path / "new.parquet", "--out", tmp_path / "new.csv", "--json")
@@ -155,31 +150,11 @@ def test_a_number_of_alarms_is_meant_of_the_rows_that_are_scored(run: Run, sessi
     assert [row["rank"] for row in read_rows(tmp_path / "new.csv") if row["alarm"] == "True"] != []
 
 
-def test_other_rows_with_and_without_labels(run: Run, session: Path, tmp_path: Path) -> None:
-    for name, other in {"a": table().slice(10, 20), "b": table().slice(10, 20).drop_columns(["truth"])}.items():
-        pq.write_table(other, tmp_path / f"{name}.parquet")
-        out = tmp_path / f"{name}-scores.csv"
-        assert run("score", session, "--data", tmp_path / f"{name}.parquet", "--out", out).code == 0
-        assert {row["key"] for row in read_rows(out)} == {f"k{row}" for row in range(10, 30)}
-
-
 def test_a_whole_that_changed_is_refused(run: Run, session: Path, tmp_path: Path) -> None:
     pq.write_table(table().slice(1), tmp_path / "t.parquet", row_group_size=100)
     said = run("score", session)
     assert said.code == 2
     assert "was changed after the session started" in said.err
-
-
-def test_an_ordinary_session_scores_a_folder_in_parts(run: Run, tmp_path: Path, folder: Path) -> None:
-    parts = tmp_path / "new"
-    parts.mkdir()
-    for number in range(3):
-        columns = {"name": [f"{number}{row}" for row in range(9)], "width": np.arange(9.0), "height": np.ones(9)}
-        pq.write_table(pa.table(columns | {"label": np.arange(9)}), parts / f"{number}.parquet")
-    assert run("fit", folder).code == 0
-    said = run("score", folder, "--data", parts, "--out", tmp_path / "out.parquet", "--json")
-    assert said.code == 0, said.err
-    assert said.document["n_items"] == 27
 
 
 def test_a_pool_of_nothing_is_refused(run: Run, tmp_path: Path) -> None:

@@ -14,9 +14,7 @@ from tests.cli.conftest import N_ROWS, Run
 BAD_OPTIONS = [
     (["--profile", "mine"], "no profile called 'mine'"),
     (["--id-column", "nome"], "table.csv has no column 'nome'. Choose among its columns: name, width"),
-    (["--label-column", "nome"], "no column 'nome'"),
     (["--budget", "0"], "at least one label, got 0"),
-    (["--budget", "many"], "invalid int value: 'many'"),
     (["--budget", str(N_ROWS + 1)], f"{N_ROWS + 1} labels but the data has {N_ROWS} items"),
     (["--store", "somewhere"], "write postgresql://user@host/database"),
     (["--extractor", "mine", "--columns", "path_column=nome"], "no column 'nome'"),

@@ -37,15 +37,6 @@ def test_scores_rules_and_report(folder: Path, tmp_path: Path) -> None:
     assert "table.csv" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_second_round_asks_other_items_with_the_fitted_model(folder: Path, tmp_path: Path) -> None:
-    assert main(["ask", str(folder), "-n", "4", "--out", str(tmp_path / "second.csv")]) == 0
-    first, second = (
-        {row["item"] for row in read_rows(path)} for path in (folder.parent / "sheet.csv", tmp_path / "second.csv")
-    )
-    assert len(second) == 4
-    assert not first & second
-
-
 @pytest.mark.parametrize("file", ["manifest.json", "weights.safetensors"])
 def test_a_half_written_model_folder_is_an_error(folder: Path, file: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "models" / "fit-0001" / file

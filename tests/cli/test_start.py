@@ -17,10 +17,7 @@ from soel.cli.main import build_parser
 from soel.report.progress import Bar
 from soel.session import SessionFolder, SessionOptions, create, lay_out
 
-VERBS = (
-    *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
-    *("export", "import", "decide", "assign", "check", "look", "label", "set"),
-)
+VERBS = sorted(build_parser().get_default("verbs"))
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(soel.__file__).parents[1])}
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soel.scoring.parts import ScoredPart
 from soel.scoring.ray import QUIET
+from soel.scoring.scored_parts import ScoredPart
 from soel.scoring.stream import ScorePart
 from soel.tables.batches import DrawnPart, DrawPart
 from soel.types import Counted

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from soel.scoring import ranking
-from soel.scoring.ranking import write_ranks, write_scores
+from soel.scoring import scored_parts as ranking
 from soel.scoring.score import rank
+from soel.scoring.scored_parts import write_ranks, write_scores
 
 
 def ranks_of(folder: Path, scores: np.ndarray) -> list[int]:

@@ -159,9 +159,9 @@ def test_rows_are_sorted_by_rank_whatever_is_in_memory(
     monkeypatch: pytest.MonkeyPatch,
     n_sorted: int,
 ) -> None:
-    monkeypatch.setattr("soel.scoring.parts.PART_ROWS", n_sorted)
-    monkeypatch.setattr("soel.scoring.parts.MOST_RUNS", N_ROWS)
-    monkeypatch.setattr("soel.scoring.parts.BATCH_ROWS", 9)
+    monkeypatch.setattr("soel.scoring.scored_parts.PART_ROWS", n_sorted)
+    monkeypatch.setattr("soel.scoring.scored_parts.MOST_RUNS", N_ROWS)
+    monkeypatch.setattr("soel.scoring.scored_parts.BATCH_ROWS", 9)
     run(folder, tmp_path / "scores")
     parts = sorted((tmp_path / "scores").iterdir())
     assert len(parts) == -(-N_ROWS // n_sorted)
@@ -214,13 +214,6 @@ def test_an_unreadable_part_is_named_and_the_others_are_not_scored_again(
     run(folder, tmp_path / "s.parquet", again, stream=stream)
     assert again.n_rows == 200
     assert pq.read_table(tmp_path / "s.parquet").to_pylist() == expected
-
-
-def test_a_part_that_vanished_is_named(folder: Path, tmp_path: Path) -> None:
-    stream = open_stream(folder, "key")
-    (folder / "4.parquet").unlink()
-    with pytest.raises(DataError, match=r"4\.parquet cannot be read"):
-        run(folder, tmp_path / "s.parquet", stream=stream)
 
 
 @pytest.mark.parametrize("limit", [0, 2000, 4000])  # no part, some parts but not the ranks, not the last file

@@ -218,6 +218,28 @@ def test_a_refit_learns_from_answers_and_keeps_the_share(session: Session, tmp_p
     assert 5 <= night.n_alarms <= 30
 
 
+@pytest.mark.parametrize("step", ["fit", "promote"])
+def test_a_death_while_it_learns_loses_no_answer(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def die(*given: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    arrive(tmp_path, 1)
+    watch(session, inbox(tmp_path))
+    import_labels(session, fill(session), "ann")
+    before, answers = session.state.fit, dict(session.state.answers)
+    with monkeypatch.context() as dying:
+        dying.setattr(Session, step, die)
+        with pytest.raises(KeyboardInterrupt):
+            refit(session)
+    with closing(open_session(tmp_path / "work")) as late:
+        assert late.state.fit == before, "what scored goes on scoring"
+        assert dict(late.state.answers) == answers
+        assert refit(late).n_labels == len(late.state.labels) - 10
+        assert late.state.fit_is_current
+
+
 def test_a_plain_fit_learns_from_watched_rows_as_well(session: Session, tmp_path: Path) -> None:
     arrive(tmp_path, 1)
     watch(session, inbox(tmp_path))

@@ -15,11 +15,17 @@ import numpy as np
 from soel.errors import ConfigError, NoPermissionError, SessionError
 from soel.files import move, replacing
 from soel.numeric import ahead
-from soel.scoring.parts import ScoredPart, ScoredParts, merge_by_rank, open_scored_parts
-from soel.scoring.ranking import write_ranks, write_scores
 from soel.scoring.ray import Cluster, run_parts
 from soel.scoring.score import Scorer
 from soel.scoring.score_table import N_TOP, Answers, score_columns
+from soel.scoring.scored_parts import (
+    ScoredPart,
+    ScoredParts,
+    merge_by_rank,
+    open_scored_parts,
+    write_ranks,
+    write_scores,
+)
 from soel.tables.batches import Stream
 from soel.tables.codes import Tally, add_tallies
 from soel.tables.encoder import Encoder
