@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from soel.explain import Explanation
+from soel.report import reasons
 from soel.report.facts import gather_report
 from soel.report.page import write_report
-from soel.report.reasons import keep_reasons, read_reasons
+from soel.report.reasons import SessionExplainer, keep_reasons, read_reasons
 from soel.session import Answer
+from soel.tables.frame import Frame
 from soel.tables.rows import write_rows
-from soel.types import Verdict
+from soel.types import Floats, Verdict
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page
 from tests.web.live_server import Live, serving
@@ -54,6 +57,20 @@ def test_items_are_explained_before_the_first_label_and_after(tmp_path: Path) ->
     assert read_reasons(session)["patterns"]["n_alarms"] > 0
     assert len({path.name for path in (tmp_path / "session" / "outcomes").iterdir()} - before) == 2
     session.close()
+
+
+def test_no_row_is_explained_twice(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    explained, explain = [], SessionExplainer.explain
+
+    def count(explainer: SessionExplainer, frame: Frame, features: Floats) -> Explanation:
+        explained.append(len(features))
+        return explain(explainer, frame, features)
+
+    monkeypatch.setattr(SessionExplainer, "explain", count)
+    monkeypatch.setattr(reasons, "read_reasons", lambda session: reasons.NOTHING)
+    kept = reasons.explain_session(page.view_model.session)
+    assert kept["patterns"]["n_alarms"] > 0
+    assert sum(explained) == len(kept["items"])
 
 
 def test_an_unusual_open_item_has_reasons_in_the_users_language(page: Page) -> None:

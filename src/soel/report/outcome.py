@@ -13,7 +13,8 @@ from soel.assess.conformal import Reference, UnsureBand
 from soel.errors import DataError, SessionError
 from soel.files import write_whole
 from soel.scoring.score import Scores, rank
-from soel.session import Session, SessionState
+from soel.session import Session
+from soel.session.rounds import ModelRef
 from soel.types import UNLABELLED, Estimate, Floats, Labels
 
 FOLDER = "outcomes"
@@ -58,8 +59,9 @@ class Outcome:
 
 def keep_outcome(session: Session) -> Outcome:
     """Look at the pool with the last fit and keep what is seen."""
-    outcome = look_at_pool(session)
-    write_whole(_place(session, session.state), _pack(outcome))
+    outcome, fit = look_at_pool(session), session.state.fit
+    assert fit is not None
+    write_whole(kept_path(session, fit.model, ".npz"), _pack(outcome))
     return outcome
 
 
@@ -104,16 +106,16 @@ def project(embeddings: Floats, rng: np.random.Generator) -> Floats:
 
 def has_outcome(session: Session) -> bool:
     """Whether anything was kept of the last fit."""
-    state = session.state
-    return state.fit is not None and _place(session, state).is_file()
+    fit = session.state.fit
+    return fit is not None and kept_path(session, fit.model, ".npz").is_file()
 
 
 def read_outcome(session: Session) -> Outcome | None:
     """What was kept of the last fit; None where there is no fit, or nothing was kept of it yet."""
-    state = session.state
-    if state.fit is None:
+    fit = session.state.fit
+    if fit is None:
         return None
-    path = _place(session, state)
+    path = kept_path(session, fit.model, ".npz")
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             parts = (arrays["scores"], arrays["probabilities"], arrays["points"], float(arrays["threshold"]))
@@ -124,11 +126,11 @@ def read_outcome(session: Session) -> Outcome | None:
         raise SessionError(f"{path.name} cannot be read ({error}); delete it, and it is made anew.") from error
 
 
-def _place(session: Session, state: SessionState) -> Path:
-    """One file for the last fit and the pool that holds."""
-    assert state.fit is not None
-    seen = "" if state.pool.number == 1 else f"-{state.pool.number}"
-    return session.folder.path / FOLDER / f"{state.fit.model.fingerprint}{seen}.npz"
+def kept_path(session: Session, model: ModelRef, suffix: str) -> Path:
+    """The file for what was seen by a model in the pool that holds."""
+    number = session.state.pool.number
+    seen = "" if number == 1 else f"-{number}"
+    return session.folder.path / FOLDER / f"{model.fingerprint}{seen}{suffix}"
 
 
 def _pack(outcome: Outcome) -> bytes:

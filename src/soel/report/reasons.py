@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from soel.explain.patterns import count_groups, find_patterns, find_rule
 from soel.explain.words import show_cell
 from soel.files import parse_json, write_whole
 from soel.numeric import nearest_of
-from soel.report.outcome import FOLDER
+from soel.report.outcome import kept_path
 from soel.session import Session, SessionState
 from soel.session.item_tables import read_encoder, read_items
 from soel.session.rounds import label_vector
@@ -74,10 +75,9 @@ class SessionExplainer:
         """Rows with the features (n, d) that they were encoded to."""
         return self.table.explain(frame, features)
 
-    def explain_own(self, rows: Rows) -> dict[str, Kept]:
-        """Some of the session's own rows, as they are kept."""
-        found = self.explain(self.pool.take(rows), self.session.folder.pool[rows])
-        return {self.session.ids[row]: each.to_json() for row, each in zip(rows.tolist(), found, strict=True)}
+    def explain_own(self, rows: Rows) -> Explanation:
+        """Some of the session's own rows."""
+        return self.explain(self.pool.take(rows), self.session.folder.pool[rows])
 
     def alike(self, features: Floats) -> list[str] | None:
         """The labelled item of the session that each row (n, d) resembles most; None where nothing is labelled."""
@@ -96,28 +96,25 @@ class SessionExplainer:
         alike = self.alike(self.session.folder.pool[asked])
         return {} if alike is None else {ids[row]: other for row, other in zip(asked, alike, strict=True)}
 
-    def find_patterns(self, top: Rows, scores: Floats) -> Kept:
-        """What the alarms among the highest rows have in common: groups that suffice, and patterns with a rule."""
-        alarms = scores > self.table.explainer.line
-        ours = top[alarms[top]]
-        found = self.explain(self.pool.take(ours), self.session.folder.pool[ours])
+    def find_patterns(self, rows: Rows, found: Explanation, n_alarms: int) -> Kept:
+        """What these alarms have in common: groups that suffice, and patterns with a rule. n_alarms: in all."""
         cells = self.table.encoder.match(self.pool)
         patterns = []
         for pattern in find_patterns(found):
-            wanted = np.zeros(len(scores), bool)
-            wanted[ours[list(pattern.rows)]] = True
+            wanted = np.zeros(len(self.session.ids), bool)
+            wanted[rows[list(pattern.rows)]] = True
             names = [name for group in pattern.groups for name in found.groups[group]]
             rule = find_rule({name: np.asarray(cells[name]) for name in names}, wanted)
             patterns.append(
                 {
                     "groups": [found.groups[group] for group in pattern.groups],
-                    "items": [self.session.ids[ours[row]] for row in pattern.rows],
+                    "items": [self.session.ids[rows[row]] for row in pattern.rows],
                     "rule": None if rule is None or 2 * rule.n_hits < rule.n_wanted + 1 else _rule_json(asdict(rule)),
                 }
             )
         return {
-            "n_alarms": int(alarms.sum()),
-            "n_explained": len(ours),
+            "n_alarms": n_alarms,
+            "n_explained": len(rows),
             "n_whole": sum(not row.suffices for row in found),
             "groups": [[found.groups[group], n] for group, n in count_groups(found)],
             "patterns": patterns,
@@ -136,21 +133,33 @@ def explain_session(session: Session) -> Kept:
     state, kept = session.state, read_reasons(session)
     is_new = state.fit is not None and kept["patterns"] is None
     more = [item for item in state.open if item not in kept["items"]]
-    model: Any = _newest(session, state) if is_new or more else None
-    if model is None or session.pool.kind is not Kind.TABLE:
+    if not (is_new or more) or session.pool.kind is not Kind.TABLE:
+        return kept
+    if state.fit is not None:
+        model: Any = session.load_fit(state)
+    elif state.warm_up is not None:
+        model = session.load_model(state.warm_up)
+    else:
         return kept
     kept = {name: dict(kept[name]) for name in ("items", "resembles")} | {"patterns": kept["patterns"]}
+
+    def keep(rows: Rows, found: Explanation) -> None:
+        kept["items"] |= {session.ids[row]: each.to_json() for row, each in zip(rows.tolist(), found, strict=True)}
+
     if is_new:
         explainer, scores = SessionExplainer.of(session, model), np.asarray(model.pool_scores)
-        order, n_alarms = np.argsort(-scores, kind="stable"), int((scores > model.threshold).sum())
-        kept["items"] |= explainer.explain_own(order[:N_TOP])
+        order, is_alarm = np.argsort(-scores, kind="stable"), scores > explainer.table.explainer.line
+        top, n_alarms = order[:N_TOP], int(is_alarm.sum())
+        found = explainer.explain_own(top)
+        keep(top, found)
+        alarms = replace(found, rows=tuple(compress(found, is_alarm[top])))
         kept["resembles"] |= explainer.resembling(order[: max(N_TOP, min(n_alarms, MOST_RESEMBLED))])
-        kept["patterns"] = explainer.find_patterns(order[:N_TOP], scores)
+        kept["patterns"] = explainer.find_patterns(top[is_alarm[top]], alarms, n_alarms)
     row_of = {item: row for row, item in enumerate(session.ids)}
     rows = np.array([row_of[item] for item in more if item in row_of and item not in kept["items"]], np.int64)
     if len(rows):
         explainer = SessionExplainer.of(session, model, SHARE_ASKED)
-        kept["items"] |= explainer.explain_own(rows)
+        keep(rows, explainer.explain_own(rows))
         kept["resembles"] |= explainer.resembling(rows)
     return kept
 
@@ -213,19 +222,10 @@ def tabulate_likeness(
     return columns
 
 
-def _newest(session: Session, state: SessionState) -> Any:
-    """The model of the last fit, or of before the first label."""
-    if state.fit is not None:
-        return session.load_fit(state)
-    return None if state.warm_up is None else session.load_model(state.warm_up)
-
-
 def _place(session: Session, state: SessionState) -> Path:
-    """One file for the newest model and the pool that holds."""
     ref = state.warm_up if state.fit is None else state.fit.model
     assert ref is not None
-    seen = "" if state.pool.number == 1 else f"-{state.pool.number}"
-    return session.folder.path / FOLDER / f"{ref.fingerprint}{seen}.reasons.json"
+    return kept_path(session, ref, ".reasons.json")
 
 
 def _rule_json(rule: Kept) -> Kept:
