@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from soel.deep import has_gpu
@@ -18,8 +21,10 @@ from soel.report.progress import progress_bar
 from soel.types import Progress
 from soel_paper.artefacts import MEDICAL, PHOTOS, TABLES, Artefact, find_artefact
 from soel_paper.catalogue import CATALOGUE
+from soel_paper.figures import write_toy
+from soel_paper.findings import AXES, FigurePoint, FigureTable, Nearness, Position, nearness, word
 from soel_paper.methods import VARIANTS, Variant, narrow, settings_table
-from soel_paper.reproduce import Plan, Reproduction, apply_plan, reproduce
+from soel_paper.reproduce import Made, Plan, Reproduction, apply_plan, judge, reproduce
 from soel_paper.sources import DataSource, best_extractor
 
 
@@ -37,7 +42,7 @@ BEST = ("Hybr1", "Mar", "SOEL")  # the two best of the others on both photo sets
 MHROT = tuple(f"{name} on MHRot" for name in ("SOEL", "Hybr1", "Hybr2"))
 X_RAYS = "pneumoniamnist"
 BUDGETS = (5, 10, 20, 40, 80, 160)
-MOST_NAMED = 2  # data sets in a heading
+MOST_NAMED = 3  # data sets in a heading
 AUTHORS, PAPER, DEFAULT = VARIANTS["authors"], VARIANTS["paper"], VARIANTS["default"]
 NARROW, NARROW_PAPER, OURS_NARROW = narrow(AUTHORS), narrow(PAPER), narrow(DEFAULT)
 FLOAT32 = in_float32(AUTHORS)
@@ -57,7 +62,45 @@ class Section:
     on_gpu: bool = False
     per_class: int | None = None
 
+    @property
+    def key(self) -> str:
+        """Under which its figures are stored; a data set more in it leaves them valid."""
+        plan = self.plan
+        few = f", {self.per_class} a class" if self.per_class else ""
+        classes = f", classes {' '.join(map(str, plan.classes))}" if plan.classes else ""
+        return f"{self.artefact}, {plan.variant.name}, {plan.n_seeds or 'all'} seeds{classes}{few}"
 
+
+HYBR3 = (
+    "Hybr3 lies above the paper's figure (breastw +13.9, satellite +11.3), as on the images. Other readings of its "
+    "min-max factor were ruled out as the cause: with differences of distances brought to [0, 1] or to [-1, 1] it has "
+    "95.6 and 93.8 on breastw, 90.9 on Ionosphere, 47.6 and 47.1 on Pima. Pos1 and Hybr2 learn from ten labels alone, "
+    "and vary by 3 to 15 points from seed to seed."
+)
+PHOTO_NOTE = (
+    "Of the five cells that are further off, four lie above the paper's figure: Hybr3 on both sets (+18.4, +6.8), "
+    "Rand1 on Fashion-MNIST (+7.2) and Hybr2 on CIFAR-10 (+5.7); Pos1 lies 3.1 below on CIFAR-10. What was ruled out "
+    "for Hybr3 stands with the tables."
+)
+MEDICAL_NOTE = (
+    "On Blood all three lie 11 to 13 points above the paper's figures, in the paper's order, and Pos2 on OrganA 7; "
+    "SOEL is the best on all three sets, as in the paper. The cause is not known; the network of the features is "
+    "another."
+)
+SHARE_NOTE = "The kernel density estimate repeats the paper's on images, with one seed where the paper has several."
+RANKED = (
+    "The paper shows this on images, which were not computed. It is not so on breastw (40 labels: random 86.7, "
+    "diverse 54.6), for a cause that is not known; on Ionosphere and Pima both are alike from 20 labels on."
+)
+PAIRS = (
+    "A thousand query sets, as in the paper, but of pools of 125 to 278 rows instead of 5,555. The paper prints its "
+    "figures for images."
+)
+CLEAN_TABLES = (
+    "The protocol is ours: half of the normal rows are learnt from, all else is the test, F1 at the test's own share. "
+    "The paper takes its table from another benchmark and gives no protocol; of its five sets these two are here. "
+    "Values are raw, in which NTL is at a disadvantage."
+)
 KNN = (
     "The claim does not stand here: cut like every other method, the neighbour distance is better than SOEL in this "
     "profile, without a single label. The paper's lower figures look like a matter of the cut: at the score that marks "
@@ -92,10 +135,10 @@ PRECISION = (
     "digits lead to other queries, and 90.6 lies among that class's three seeds in TF32 (94.2, 89.6, 88.9)."
 )
 FRAMES = "One seed, so differences of a point or two say little. SOEL is ahead at every budget but 40."
-TOO_SHORT = (
-    "Below the paper's figures, Hybr2 far below. What is missing is training: on held-out training pictures (four "
-    "classes of CIFAR-10, pools of 1,777) a learning rate of 1e-3 instead of 1e-4 raises SOEL from 84.5 to 89.4 and "
-    "Hybr2 from 75.3 to 90.1, and four times as many epochs raise SOEL to 87.4; Hybr1 stays at 79."
+OLD_SVDD = (
+    "These six cells are of version 1 of the backbone, which summed squares over 128 outputs that shrink as they are "
+    "learnt. Version 2 takes their mean, with biases and affine normalisation; its cells at full size need a GPU and "
+    "were not computed again. What it gives on ResNet-18 vectors is in [backbones](../docs/backbones.md)."
 )
 FILES = "From the files on; [images and video](../docs/images-and-video.md) has the commands and other detectors."
 
@@ -118,7 +161,7 @@ def _objects(artefact: str, variant: Variant = NARROW, n_seeds: int = 3) -> Sect
 
 
 SECTIONS = (
-    Section("table3", Plan(AUTHORS)),
+    Section("table3", Plan(AUTHORS), HYBR3),
     Section("table2", Plan(NARROW, (), OBJECTS, n_seeds=3)),
     Section("table2", Plan(NARROW, ("Hybr1", "Rand1", "SOEL"), PHOTO_CLASSES, n_seeds=1), ONE_SEED),
     Section("table2", Plan(NARROW, ("SOEL",), (X_RAYS,), n_seeds=1), FILES),
@@ -134,7 +177,7 @@ SECTIONS = (
     Section("alpha", Plan(NARROW, datasets=(*OBJECTS, "cifar10-0"), n_seeds=3)),
     Section("cover-radius", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(10, 20, 40), n_seeds=10)),
     Section("cover-radius", Plan(NARROW, (), OBJECTS[:2], (10, 20, 40), n_seeds=3)),
-    Section("ranking", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(10, 20, 40))),
+    Section("ranking", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(10, 20, 40)), RANKED),
     _objects("ranking"),
     _tables("tau"),
     _objects("tau"),
@@ -150,20 +193,21 @@ SECTIONS = (
     Section("sequential", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(40,), measures=("f1",))),
     Section("robust-ratio", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(10,), measures=("f1",))),
     _objects("deep-svdd"),
-    Section("assumptions", Plan(AUTHORS, datasets=SMALL_TABLES)),
-    _on_gpu("table2", Plan(datasets=PHOTOS)),
+    Section("assumptions", Plan(AUTHORS, datasets=SMALL_TABLES, n_seeds=2), PAIRS),
+    Section("initialisation", Plan(AUTHORS, (), SMALL_TABLES, (10, 20, 40), n_seeds=5, measures=("f1", "radius"))),
+    _on_gpu("table2", Plan(datasets=PHOTOS), PHOTO_NOTE),
     _on_gpu("table2", Plan(DEFAULT, ("SOEL",), PHOTOS, n_seeds=3), OURS),
     _on_gpu("table2", Plan(AUTHORS, ("SOEL",), PHOTOS, n_seeds=3)),
     _on_gpu("table2", Plan(OURS_NARROW, ("SOEL",), PHOTOS, n_seeds=3), LAPTOP),
-    _on_gpu("table2", Plan(AUTHORS, RIVALS, (*MEDICAL[:2], X_RAYS))),
+    _on_gpu("table2", Plan(AUTHORS, RIVALS, (*MEDICAL[:2], X_RAYS)), MEDICAL_NOTE),
     _on_gpu("budgets", Plan(AUTHORS, BEST, PHOTOS, (20, 40, 80, 160))),
     _on_gpu("video", Plan(AUTHORS, ("Hybr2", "Mar", "Rand2", "SOEL"), ("ucsd-peds1",), (20, 40, 80, 160)), FRAMES),
-    _on_gpu("deep-svdd", Plan(datasets=PHOTOS), TOO_SHORT),
+    _on_gpu("deep-svdd", Plan(datasets=PHOTOS), OLD_SVDD),
     _on_gpu("mhrot", Plan(AUTHORS, MHROT, PHOTOS, (), (0, 1, 2)), FEW_PICTURES, per_class=500),
     _on_gpu("robust-ratio", Plan(AUTHORS, (), PHOTOS, (20,))),
-    _on_gpu("alpha", Plan(datasets=PHOTOS)),
+    _on_gpu("alpha", Plan(datasets=PHOTOS), SHARE_NOTE),
     _on_gpu("table2", Plan(FLOAT32, ("SOEL",), PHOTOS[:1], (), (2, 3, 5)), PRECISION),
-    Section("clean-tables", Plan(AUTHORS)),
+    Section("clean-tables", Plan(AUTHORS), CLEAN_TABLES),
     Section("misjudged-share", Plan(AUTHORS, datasets=SMALL_TABLES)),
     Section("noisy-expert", Plan(AUTHORS, datasets=SMALL_TABLES)),
 )
@@ -177,34 +221,116 @@ def write_page(
     progress: Progress | None = None,
     keep_old: bool = False,
     sections: Sequence[Section] = SECTIONS,
+    doc: Path | None = None,
+    only: Sequence[str] = (),
+    with_toy: bool = False,
 ) -> list[Reproduction]:
-    """Run what is missing of every section, then write the page and its pictures beside it.
+    """Run what is missing of every section, then write the page, its pictures and its figures (.csv) beside it.
 
-    A section of which a whole method is not computed is left out and named.
+    What cannot be computed here is taken from the figures of the last time. A section of which a whole method has no
+    figure is left out and named. doc: a shorter page for the manual. only: of these artefacts alone cells are computed.
     """
-    outcomes, parts, left_out = [], [HEAD], []
+    stored = read_figures(page.with_suffix(".csv"))
+    shown, parts, left_out = [], list[str](), []
     for number, section in enumerate(sections):
-        artefact, jobs = find_artefact(section.artefact), 0 if section.on_gpu and not has_gpu() else n_jobs
-        if section.on_gpu and not all(map(source.present, section.plan.datasets)):
-            left_out.append(f"- {_heading(apply_plan(artefact, section.plan), section.plan.variant.name)}")
-            continue
-        own = source if section.per_class is None else replace(source, per_class=section.per_class)
-        outcome = reproduce(artefact, section.plan, out, own, jobs, progress, keep_old)
-        outcome = replace(outcome, verdicts=[pair for pair in outcome.verdicts if pair[1].outcome != "not run"])
+        known = stored.setdefault(section.key, {})
+        left_alone = (section.on_gpu and not has_gpu()) or (only and section.artefact not in only)
+        outcome, figures = _outcome(section, out, source, known, 0 if left_alone else n_jobs, progress, keep_old)
+        known.update(figures)
         if not _complete(outcome):
             left_out.append(f"- {_heading(outcome.artefact, outcome.title)}")
             continue
-        outcomes.append(outcome)
+        shown.append((section, outcome, any(figure.versions == OLD for figure in figures.values())))
         parts.append(_section(section, outcome, _picture(outcome, page, number)))
-    parts[1:1] = [_count_made(outcomes), _list_contradictions(outcomes)]
+    parts = [HEAD, _summary(shown), _list_contradictions([outcome for _, outcome, _ in shown]), *parts]
+    parts += [_toy(page.with_suffix(""))] if with_toy else []
     parts += ["\n".join(["## Not computed yet", "", *left_out])] if left_out else []
     parts.append("## The settings in force (tab:opt-param)\n\n" + settings_table())
     write_whole(page, ("\n\n".join(parts) + "\n").encode())
-    shown = {part.rpartition("/")[2] for part in re.findall(r"\]\(([^)]+\.svg)\)", "\n".join(parts))}
+    write_figures(page.with_suffix(".csv"), stored)
+    if doc is not None:
+        write_whole(doc, _manual(shown).encode())
+    pictures = {part.rpartition("/")[2] for part in re.findall(r"\]\(([^)]+\.svg)\)", "\n".join(parts))}
     for old in page.with_suffix("").glob("*.svg"):
-        if old.name not in shown:
+        if old.name not in pictures:
             old.unlink()
-    return outcomes
+    return [outcome for _, outcome, _ in shown]
+
+
+def _outcome(
+    section: Section,
+    out: Path,
+    source: DataSource,
+    stored: Figures,
+    n_jobs: int | None,
+    progress: Progress | None,
+    keep_old: bool,
+) -> tuple[Reproduction, Figures]:
+    """The section's outcome from its cells and, where these have fewer seeds or are not there, from stored figures."""
+    artefact = find_artefact(section.artefact)
+    wanted, variant = apply_plan(artefact, section.plan), section.plan.variant
+    own = source if section.per_class is None else replace(source, per_class=section.per_class)
+    here = tuple(name for name in wanted.datasets if own.present(name))
+    fresh = FigureTable([])
+    made = Made()
+    if here:
+        found = reproduce(artefact, replace(section.plan, datasets=here), out, own, n_jobs, progress, keep_old)
+        fresh, made = found.results, found.made
+    titles, methods = [own.title(name) for name in wanted.datasets], [method.name for method in wanted.methods]
+    places = {"dataset": titles, "method": methods, "budget": wanted.budgets, "measure": wanted.measures}
+    figures = {
+        at: figure for at, figure in stored.items() if all(getattr(at, axis) in few for axis, few in places.items())
+    }
+    for point in fresh.points:
+        if point.at not in figures or figures[point.at].point.n <= point.n:
+            figures[point.at] = Figure(replace(point, paper=None), OLD if made.n_old else PRESENT)
+    points = [figure.point for figure in figures.values()]
+    points.sort(key=lambda point: (titles.index(point.at.dataset), methods.index(point.at.method)))
+    results = FigureTable(points, fresh.missing)
+    results = results if section.plan.classes else wanted.with_paper(results)
+    outcome = judge(wanted, variant, results, made, out)
+    verdicts = [pair for pair in outcome.verdicts if pair[1].outcome != "not run"]
+    return replace(outcome, verdicts=verdicts), figures
+
+
+OLD, PRESENT = "old", "present"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A point of the page. versions: OLD where other versions of its parts than the present ones computed it."""
+
+    point: FigurePoint
+    versions: str = PRESENT
+
+
+Figures = dict[Position, Figure]
+COLUMNS = ("section", *AXES, "mean", "deviation", "n", "versions")
+
+
+def read_figures(path: Path) -> dict[str, Figures]:
+    """The figures of a page by section."""
+    found: dict[str, Figures] = {}
+    if path.exists():
+        for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+            share = float(row["share"]) if row["share"] else None
+            at = Position(row["dataset"], row["method"], int(row["budget"]), share, row["expert"], row["measure"])
+            point = FigurePoint(at, float(row["mean"]), float(row["deviation"]), int(row["n"]))
+            found.setdefault(row["section"], {})[at] = Figure(point, row["versions"])
+    return found
+
+
+def write_figures(path: Path, sections: Mapping[str, Figures]) -> None:
+    """Keep the figures of a page, to two decimals."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for key, figures in sections.items():
+        for figure in figures.values():
+            point = figure.point
+            place = ["" if value is None else value for value in asdict(point.at).values()]
+            writer.writerow([key, *place, round(point.mean, 2), round(point.deviation, 2), point.n, figure.versions])
+    write_whole(path, text.getvalue().encode())
 
 
 def _complete(outcome: Reproduction) -> bool:
@@ -227,14 +353,26 @@ def _picture(outcome: Reproduction, page: Path, number: int) -> str:
 
 
 def _section(section: Section, outcome: Reproduction, picture: str) -> str:
-    counts = sorted({point.n for point in outcome.results.points if point.at.measure != "delta"})
-    number = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
+    number = _seeds(outcome)
     seeds = f"Profile `{outcome.title}`, {number} seed{'' if number == '1' else 's'}."
     classes = ", ".join(map(str, section.plan.classes))
     seeds += f" Normal classes: {classes}." if classes else ""
     seeds += f" {_means(section)}" if section.on_gpu else ""
     parts = [f"## {_heading(outcome.artefact, outcome.title)}", seeds, outcome.text, picture]
     return "\n\n".join([*[part for part in parts if part], *([section.note] if section.note else [])])
+
+
+def _toy(folder: Path) -> str:
+    """The figure on toy data."""
+    maps = write_toy(folder)
+    found = "\n".join(f"- {shown.title}: AUROC {100 * shown.auroc:.1f}" for shown in maps)
+    title = "## Score maps on toy data of ours (fig:toy-data), `paper`"
+    return f"{title}\n\n{found}\n\n![Score maps on toy data]({folder.name}/toy.svg)\n\n{TOY}"
+
+
+def _seeds(outcome: Reproduction) -> str:
+    counts = sorted({point.n for point in outcome.results.points if point.at.measure != "delta"})
+    return " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
 
 
 def _means(section: Section) -> str:
@@ -246,6 +384,13 @@ def _means(section: Section) -> str:
     return f"{number}ResNet-50 features,{network} one H200."
 
 
+def _data(outcome: Reproduction) -> str:
+    titles = outcome.results.values("dataset")
+    kinds = {CATALOGUE[name].kind for name in outcome.artefact.datasets}
+    few = " and ".join(titles)
+    return few if len(titles) <= MOST_NAMED else "tables" if kinds == {"table"} else ", ".join(titles)
+
+
 def _heading(artefact: Artefact, profile: str) -> str:
     kinds = {CATALOGUE[name].kind for name in artefact.datasets}
     few = " and ".join(CATALOGUE[name].title for name in artefact.datasets)
@@ -254,13 +399,36 @@ def _heading(artefact: Artefact, profile: str) -> str:
     return f"{artefact.title}{where}: {kind}, `{profile}`"
 
 
-def _count_made(outcomes: Sequence[Reproduction]) -> str:
-    """How much of the page the present versions computed, and which sections others did."""
-    n_cells, n_old = (sum(counts) for counts in zip(*((o.made.n_cells, o.made.n_old) for o in outcomes), strict=True))
-    old = [outcome for outcome in outcomes if outcome.made.n_old]
-    summary = f"{n_cells - n_old} of {n_cells} cells were computed by the present versions of their parts."
-    others = [f"- {_heading(o.artefact, o.title)}: {o.made.n_old} of {o.made.n_cells}" for o in old]
-    return "\n".join([summary, *(["", "By other versions:", "", *others] if others else [])])
+Shown = Sequence[tuple[Section, Reproduction, bool]]  # whether other versions computed some of it
+
+
+def _compared(shown: Shown) -> list[tuple[Section, Reproduction, Nearness, bool]]:
+    """The sections that repeat figures of the paper, with how many came out, and whether by other versions."""
+    found = [
+        (section, outcome, nearness(outcome.results), is_old)
+        for section, outcome, is_old in shown
+        if section.plan.variant in (AUTHORS, PAPER)
+    ]
+    return [one for one in found if one[2].n]
+
+
+def _summary(shown: Shown) -> str:
+    """How many cells are the paper's, by artefact."""
+    lines = [
+        "| artefact | data | profile | within 3 points | or within the spreads | seeds |",
+        "|---|---|---|---:|---:|---:|",
+    ]
+    compared = _compared(shown)
+    for _, outcome, found, is_old in compared:
+        counts = f"{found.near} of {found.n} | {found.with_spreads} of {found.n} | {_seeds(outcome)}"
+        name = (outcome.artefact.label or outcome.artefact.name) + ("*" if is_old else "")
+        lines.append(f"| {name} | {_data(outcome)} | `{outcome.title}` | {counts} |")
+    points = [(outcome.artefact.name, point) for _, outcome, *_ in compared for point in outcome.results.points]
+    once = {(name, point.at): point for name, point in sorted(points, key=lambda pair: pair[1].n)}  # most seeds last
+    total = nearness(FigureTable(list(once.values())))
+    share = f" ({100 * total.near / total.n:.0f} %)" if total.n else ""
+    lines.append(f"| all, each once | | | {total.near} of {total.n}{share} | {total.with_spreads} of {total.n} | |")
+    return "\n".join(["## Cells within three points of the paper's", "", *lines, "", STARS])
 
 
 def _list_contradictions(outcomes: Sequence[Reproduction]) -> str:
@@ -272,6 +440,61 @@ def _list_contradictions(outcomes: Sequence[Reproduction]) -> str:
         if verdict.outcome == "fails"
     ]
     return "\n".join(["## Where our findings contradict a claim", "", *lines])
+
+
+def _manual(shown: Shown) -> str:
+    """The page of the manual: the summary, every figure beside the paper's, a sentence on each artefact."""
+    parts = [MANUAL_HEAD, _summary(shown).replace("## Cells within three points of the paper's\n\n", "")]
+    for section, outcome, _, is_old in _compared(shown):
+        title = f"## {outcome.artefact.title} ({outcome.artefact.label})"
+        seeds = _seeds(outcome)
+        where = f"Profile `{outcome.title}`, {seeds} seed{'' if seeds == '1' else 's'}{', older versions' * is_old}."
+        note = section.note.replace("../docs/", "")
+        parts.append("\n\n".join([title, f"{where} {note}".strip(), _differences(outcome)]))
+    parts.append("## Artefacts of which the paper prints no figures\n\n" + "\n".join(_claims(shown)))
+    return "\n\n".join(map(_wrap, "\n\n".join(parts).split("\n\n"))) + "\n"
+
+
+def _wrap(paragraph: str) -> str:
+    """In lines of at most 120 characters; tables and headings as they are."""
+    if paragraph.startswith(("|", "#")):
+        return paragraph
+    lines = [line if len(line) <= WIDTH else _fill(line) for line in paragraph.splitlines()]
+    return "\n".join(lines)
+
+
+def _fill(line: str) -> str:
+    indent = "  " if line.startswith("- ") else ""
+    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+WIDTH = 120
+
+
+def _differences(outcome: Reproduction) -> str:
+    """Each printed figure, ours and the plain difference."""
+    axes = outcome.artefact.paper_axes
+    lines = [f"| {' | '.join(axes)} | paper | ours | difference |", "|" + "---|" * len(axes) + "---:|" * 3]
+    for point in outcome.results.points:
+        if point.paper is None:
+            continue
+        place = " | ".join(word(axis, getattr(point.at, axis)) for axis in axes)
+        spread = f" ± {point.deviation:.1f}" if point.n > 1 else ""
+        ours, paper = f"{point.mean:.1f}{spread}", f"{point.paper[0]:.1f}"
+        lines.append(f"| {place} | {paper} | {ours} | {point.mean - point.paper[0]:+.1f} |")
+    return "\n".join(lines)
+
+
+def _claims(shown: Shown) -> list[str]:
+    """The verdicts of sections without printed figures, a line for each claim."""
+    compared = {section.key for section, *_ in _compared(shown)}
+    return [
+        f"- **{outcome.artefact.name}** ({_data(outcome)}, `{outcome.title}`, seeds: {_seeds(outcome)}). *{text}* "
+        f"{verdict.outcome.capitalize()}: {verdict.why}."
+        for section, outcome, _ in shown
+        if section.key not in compared and section.plan.variant.repeats_paper
+        for text, verdict in outcome.verdicts
+    ]
 
 
 HEAD = """# Results
@@ -286,8 +509,24 @@ views go through 64 units, which a small machine can train. A dash was not compu
 pool.
 
 Read the verdicts with care: they are one comparison each, against the best rival found afterwards, with seeds as the
-only source of error; sections with one to three seeds can hardly decide anything. 'Our figures are the paper's' is
-lenient where a method varies much from seed to seed."""
+only source of error; sections with one to three seeds can hardly decide anything. 'Our figures are the paper's' counts
+plain differences of at most three points, and holds from three quarters of them on."""
+
+
+TOY = (
+    "As in the paper, a classifier misses the new anomalies in the corner, contaminated data harm a detector without "
+    "labels, and one label nearly repairs that. The paper gives neither its data nor its network: both are ours."
+)
+STARS = (
+    "The spreads are two standard errors, ours and the paper's printed one taken together. Of an artefact with a "
+    "star, some figures are of earlier versions of its parts."
+)
+MANUAL_HEAD = """# The paper's figures beside ours
+
+Written by `python -m benchmarks.results_page`, from runs of `soel reproduce`; do not edit by hand. Profile `authors`
+follows the authors' released code. Features of pictures are ResNet-50 vectors (the paper: ResNet-152). The complete
+page, with every verdict and plot, is `benchmarks/results.md`, its figures `benchmarks/results.csv`;
+`python -m soel_paper raw` writes every seed's as one CSV."""
 
 
 def main() -> int:
@@ -298,13 +537,18 @@ def main() -> int:
         "--out", type=Path, default=Path("reproduced"), help="where cells are kept (default: reproduced)"
     )
     parser.add_argument("--page", type=Path, default=Path("benchmarks/results.md"))
+    parser.add_argument("--doc", type=Path, default=Path("docs/results.md"), help="the page of the manual")
     parser.add_argument("--extractor", help="the frozen network (default: the best one that is there)")
     parser.add_argument("--jobs", type=int, help="processes (default: one per core; 0: show what is finished)")
+    parser.add_argument("--only", default="", help="compute only these artefacts, parted by commas; show all")
     parser.add_argument("--keep-old", action="store_true", help="keep cells that other versions computed")
     args = parser.parse_args()
     source = DataSource(args.data_dir, extractor=args.extractor or best_extractor(args.data_dir))
+    only = [name for name in args.only.split(",") if name]
     with progress_bar("page") as progress:
-        write_page(args.page, args.out, source, args.jobs, progress, args.keep_old)
+        write_page(
+            args.page, args.out, source, args.jobs, progress, args.keep_old, doc=args.doc, only=only, with_toy=True
+        )
     return 0
 
 

@@ -22,7 +22,7 @@ from soel.deep import settle
 from soel.errors import ConfigError, DataError, ModelFileError
 from soel.explain import TableExplainer
 from soel.fitted_detector import Codes, FittedDetector, read_targets, warn_caller, warn_of_equal_rows
-from soel.images.image_rows import ImageRows, find_image_rows
+from soel.images.image_rows import ImageRows, find_image_rows, stack_items
 from soel.learner import Learner
 from soel.model import Blend
 from soel.model_folder import SavedModel, load_model, save_model
@@ -332,6 +332,7 @@ def read_task(
     x: Any, profile: Profile, columns: ReadOptions, kind: str, make_learner: Callable[[Profile], Learner]
 ) -> PoolTask:
     """The pool with the learner for its kind; pictures become pixels or features first."""
+    x = stack_items(x)
     images, profile = find_image_rows(x, profile)
     rows, patches = (x, None) if images is None else images.read(x)
     frame = _pool_frame(rows, columns)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from soel.cli.main import Parser, common_options, run
-from soel_paper.verbs import add, add_compare, add_datasets
+from soel_paper.verbs import add, add_compare, add_datasets, add_raw
 
 PROGRAM = "python -m soel_paper"
 
@@ -15,7 +15,7 @@ def build_parser(_: str | None = None) -> Parser:
     """Its command line."""
     parser = Parser(prog=PROGRAM, description=__doc__)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=PROGRAM)
-    for add_verb in (add, add_compare, add_datasets):
+    for add_verb in (add, add_compare, add_raw, add_datasets):
         add_verb(verbs, common_options())
     parser.set_defaults(verbs=dict(verbs.choices))
     return parser

@@ -29,8 +29,9 @@ Stage = Literal["fit", "query", "assumptions"]
 EXPERIMENT = 1  # protocols, encoding, the loop, metrics: what all cells share
 SEVERAL_ROUNDS = 2  # 2: a round is seeded by the number of labels known, as everywhere else in soel
 PEERS = 1
-AUGMENTED = 1  # FixMatch and its augmentations
-ASSUMPTIONS = 1
+AUGMENTED = 2  # FixMatch and its augmentations
+ASSUMPTIONS = 2  # 2: a thousand query sets, as in the paper
+CLEAN = 2  # 2: all anomalies of a table are in the test
 ROLES = {
     "backbone": BACKBONES,
     "objective": OBJECTIVES,
@@ -130,8 +131,8 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """Cells with the same group differ in their seed alone, and may be trained as one model."""
-        return json.dumps({**self.to_json(), "seed": None}, sort_keys=True)
+        """Cells with the same group differ in their seed or normal class alone, and may be trained as one model."""
+        return json.dumps({**self.to_json(), "seed": None, "normal": None}, sort_keys=True)
 
 
 def versions_of(cell: Cell) -> dict[str, int]:
@@ -145,6 +146,7 @@ def versions_of(cell: Cell) -> dict[str, int]:
         "peers": (PEERS, method.peer is not None),
         "augmented": (AUGMENTED, method.augmented),
         "assumptions": (ASSUMPTIONS, cell.setting.stage == "assumptions"),
+        "clean": (CLEAN, method.clean),
     }
     return found | {name: version for name, (version, used) in extra.items() if used}
 

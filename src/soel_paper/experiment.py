@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soel import networks
+from soel import ConfigError, networks
 from soel.ask.strategy import Need, Strategy
 from soel.assess import ESTIMATORS
 from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
@@ -20,7 +20,7 @@ from soel.tables.frame import find_kind, read_frame
 from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
 from soel_paper.catalogue import Content
 from soel_paper.cell import Cell
-from soel_paper.peers import augment, fit_peer, learn_fixmatch
+from soel_paper.peers import augment, fit_peer, learn_fixmatch, load_own
 from soel_paper.protocols import Split, make_split
 from soel_paper.runner import Measures
 
@@ -95,7 +95,7 @@ class _Stack:
 
 Encode = Callable[[Floats], Floats]
 KINDS = {"table": Kind.TABLE, "features": Kind.VECTORS, "video": Kind.VECTORS, "pixels": Kind.PICTURES}
-REPEATS = 200
+REPEATS = 1000
 
 
 @dataclass
@@ -123,19 +123,21 @@ class Run:
 
 
 def run_cells(cells: Sequence[Cell], protocol: str, content: Content) -> list[Measures]:
-    """Measures of cells that differ in their seed alone, in their order."""
+    """Measures of cells that differ in seed and normal class alone, in their order."""
     runs = [_start(cell, protocol, content) for cell in cells]
     if cells[0].method.asks and any(2 * run.cell.setting.budget > len(run.pool) for run in runs):
         return [{} for _ in cells]  # a budget above half of the pool is no experiment
+    if cells[0].method.own:
+        return [_own(run) for run in runs]
     if cells[0].method.peer is not None and not cells[0].method.asks:
         return [_peer(run) for run in runs]
     same_shape: dict[tuple[int, ...], list[Run]] = {}
     for run in runs:
         same_shape.setdefault(run.pool.rows.shape, []).append(run)
-    results: dict[int, Measures] = {}
+    results: dict[str, Measures] = {}
     for group in same_shape.values():
-        results |= {run.cell.seed: found for run, found in zip(group, _run_together(group), strict=True)}
-    return [results[cell.seed] for cell in cells]
+        results |= {run.cell.key: found for run, found in zip(group, _run_together(group), strict=True)}
+    return [results[cell.key] for cell in cells]
 
 
 def _start(cell: Cell, protocol: str, content: Content) -> Run:
@@ -292,6 +294,21 @@ def _peer(run: Run) -> Measures:
     labels = run.expert.ask(range(len(run.pool))) if method.all_labels else run.labels
     fitted = fit_peer(method.peer, run.pool.rows, labels, run.cell.seed, **method.peer_options)
     return _finite(_detection(run.split, fitted.pool, fitted.score(run.test)))
+
+
+def _own(run: Run) -> Measures:
+    """A method of the user's, which asks for itself."""
+    method, budget = run.cell.method, run.cell.setting.budget
+    asked: set[int] = set()
+
+    def ask(rows: Sequence[int]) -> Labels:
+        asked.update(map(int, rows))
+        if len(asked) > budget:
+            raise ConfigError(f"{method.own[0]} asked for {len(asked)} labels, and the budget is {budget}.")
+        return run.expert.ask(rows)
+
+    score = load_own(method.own[0])(run.pool.rows, ask, budget, run.cell.seed)
+    return _finite(_detection(run.split, score(run.pool.rows), score(run.test)))
 
 
 def _assumptions(run: Run, model: Blend) -> Measures:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel_paper.cell import Cell, Expert
+from soel_paper.cell import Cell
 from soel_paper.runner import CellStore
 
 RAW = ("radius", "delta", "anomalies_found", "equal_scores", "violations")  # all others are shown in per cent
@@ -33,7 +33,7 @@ class Position:
     method: str
     budget: int
     share: float | None
-    expert: Expert
+    expert: str
     measure: str
 
 
@@ -66,7 +66,7 @@ class FigurePoint:
 
     def to_json(self) -> dict[str, Any]:
         """The point as plain values."""
-        return {**asdict(self), "at": {**asdict(self.at), "expert": str(self.at.expert)}}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def collect(cells: Iterable[Cell], store: CellStore, measures: Sequence[str], ti
         for measure in measures:
             value = values.get(measure)
             if value is not None:
-                place = Position(title, cell.method.name, setting.budget, setting.share, setting.expert, measure)
+                place = Position(title, cell.method.name, setting.budget, setting.share, str(setting.expert), measure)
                 found[place][cell.seed].append(value)
     return FigureTable([_point(place, by_seed) for place, by_seed in found.items()])
 
@@ -238,21 +238,40 @@ def alike(method: str, rival: str, measure: str, tolerance: float = 1.0) -> Chec
     return check
 
 
-def as_printed(tolerance: float = 3.0, share: float = 0.8) -> Check:
-    """Most of our figures lie within the tolerance of the paper's; how many do once spreads count is told beside."""
+@dataclass(frozen=True)
+class Nearness:
+    """Of n figures that the paper printed: how many of ours lie within TOLERANCE, or within that or two errors."""
+
+    n: int
+    near: int
+    with_spreads: int
+
+
+TOLERANCE = 3.0  # points
+
+
+def nearness(results: FigureTable) -> Nearness:
+    """How many figures are the paper's; the spread of one seed is not known, and counts as 0."""
+    pairs = [(p, p.paper) for p in results.points if p.paper is not None]
+    apart = [
+        (abs(p.mean - paper[0]), TWO_ERRORS * math.hypot(p.error if p.n > 1 else 0.0, paper[1])) for p, paper in pairs
+    ]
+    near = sum(difference <= TOLERANCE for difference, _ in apart)
+    return Nearness(len(pairs), near, sum(difference <= max(TOLERANCE, spread) for difference, spread in apart))
+
+
+def as_printed(share: float = 0.75) -> Check:
+    """Most of our figures lie within TOLERANCE of the paper's; how many do once spreads count is told beside."""
 
     def check(results: FigureTable) -> Judgement:
-        pairs = [(p, p.paper) for p in results.points if p.paper is not None]
-        if not pairs:
+        found = nearness(results)
+        if not found.n:
             return Judgement("not run", "the paper has no figures for these data")
-        apart = [(abs(p.mean - paper[0]), TWO_ERRORS * math.hypot(p.error, paper[1])) for p, paper in pairs]
-        near = sum(difference <= tolerance for difference, _ in apart)
-        with_spreads = sum(difference <= max(tolerance, spread) for difference, spread in apart)
         why = (
-            f"{near} of {len(pairs)} figures lie within {tolerance:g} points of the paper's, "
-            f"{with_spreads} within that or two standard errors"
+            f"{found.near} of {found.n} figures lie within {TOLERANCE:g} points of the paper's, "
+            f"{found.with_spreads} within that or two standard errors"
         )
-        return Judgement("holds" if near >= share * len(pairs) else "fails", why)
+        return Judgement("holds" if found.near >= share * found.n else "fails", why)
 
     return check
 
@@ -351,9 +370,13 @@ Ionosphere | 88.1 1.3 | 87.6 2.6 | 84.5 3.9 | 75.2 2.5 | 70.4 3.6 | 67.4 3.4 | 9
 Pima | 34.4 3.6 | 32.3 3.4 | 36.9 6.4 | 40.5 4.7 | 35.3 3.6 | 35.5 4.5 | 55.5 1.2
 satellite | 51.0 1.1 | 53.5 0.7 | 54.7 1.3 | 57.4 1.8 | 59.3 1.3 | 61.1 2.2 | 71.1 1.7
 
-clean-tables | NTL
-Arrhythmia | 60.7 3.7
-thyroid | 73.4 0.6
+clean-tables | NTL | LOF | one-class SVM
+Arrhythmia | 60.7 3.7 | 61.5 0 | 63.5 0
+thyroid | 73.4 0.6 | 68.6 0 | 68.1 0
+
+assumptions | correlation_mean | correlation_max | correlation_min | equal_scores | violations
+CIFAR-10 | -0.1 0 | 9.4 0.9 | -9.0 0.4 | 21 0 | 3 0
+Fashion-MNIST | -0.3 0.2 | 8.4 0.3 | -7.1 0.4 | 38 0 | 0 0
 """
 
 
@@ -370,5 +393,7 @@ def _read(block: str) -> dict[tuple[Hashable, ...], tuple[float, float]]:
 
 
 PRINTED: dict[str, Figures] = {block.partition(" ")[0]: _read(block) for block in TEXT.strip().split("\n\n")}
+# Correlations: the mean of the paper's two classes, and half of their difference. Pairs: those of the first class.
 # The paper's kNN raised its alarms above the cut that marks a tenth of the pool; all other methods did not.
+PRINTED["alpha"] = {(*key, "alpha_kde"): figure for key, figure in PRINTED["alpha"].items()}
 PRINTED["knn"] = {(*key, "f1" if key[1] == "SOEL" else "f1_pool_cut"): figure for key, figure in PRINTED["knn"].items()}

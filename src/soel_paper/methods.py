@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from soel import PROFILES, ConfigError, Profile
@@ -20,6 +22,7 @@ class Method:
     n_rounds: the budget is spent in so many rounds, with a fit between them.
     clean: trained on the pool's normal rows alone, to see what contamination costs.
     peer: another detector instead of ours, see `peers`. all_labels: it is told the label of every row of the pool.
+    own: a file of the user's with a method of theirs, and the digest of its content.
     augmented: learns from augmented pictures, see `fixmatch`.
     """
 
@@ -38,13 +41,16 @@ class Method:
     peer_options: Options = field(default_factory=dict)
     augmented: bool = False
     all_labels: bool = False
+    own: tuple[str, ...] = ()
 
     def on_pixels(self, profile: Profile) -> bool:
         """Whether it learns on pictures themselves rather than on rows."""
-        return self.peer is None and self.apply_to(profile).kind_for(Kind.VECTORS) is Kind.PICTURES
+        return self.peer is None and not self.own and self.apply_to(profile).kind_for(Kind.VECTORS) is Kind.PICTURES
 
     def apply_to(self, profile: Profile) -> Profile:
-        """The profile with this method's parts."""
+        """The profile with this method's parts; a backbone or an objective means the paper's learner, as in `SOEL`."""
+        if profile.name == "default" and (self.backbone or self.objective):
+            profile = PROFILES["paper"].with_parts(backbone=profile.backbone)
         parts = ("strategy", "objective", "backbone", "contamination")
         changed = profile.with_parts(**{part: getattr(self, part) for part in parts})
         return replace(
@@ -109,6 +115,14 @@ PEERS = (
 )
 
 
+def own_method(file: Path) -> Method:
+    """A method of the user's, by its file; a changed file is another method."""
+    if not file.is_file():
+        raise ConfigError(f"There is no file {file} with a method of yours.")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    return Method(file.stem, own=(str(file), digest))
+
+
 def choose_methods(methods: tuple[Method, ...], names: tuple[str, ...]) -> tuple[Method, ...]:
     """Those of the methods that were named; all when none was."""
     known = {method.name.lower(): method for method in methods}
@@ -143,6 +157,13 @@ VARIANTS: Mapping[str, Variant] = {
     "paper": Variant("paper", PROFILES["paper"]),
     "authors": Variant("authors", PROFILES["authors"], first_anomalies=True),
 }
+
+
+def as_paper(variant: Variant) -> Variant:
+    """The paper's learner in place of our default, in the same form."""
+    if variant.repeats_paper:
+        return variant
+    return VARIANTS["paper"] if variant.profile.backbone == "auto" else narrow(VARIANTS["paper"])
 
 
 def find_variant(name: str) -> Variant:
@@ -229,6 +250,9 @@ def with_paper_settings(profile: Profile, dataset: str) -> Profile:
 
 def _on_pixels(profile: Profile, dataset: str) -> Profile:
     changes: dict[str, Any] = {} if dataset == COLOUR_PHOTOS else {"learning_rate": MHROT_RATE}
+    if profile.strategy == "diverse":  # the paper gives no temperature for MHRot; its queries are plain k-means++
+        first = "largest" if profile.strategy_options.get("first") == "central" else "uniform"
+        profile = replace(profile, strategy="k-means++", strategy_options={"first": first})
     options: Mapping[str, Any] = profile.backbone_options
     if dataset == CLOTHES:
         changes |= {"epochs": CLOTHES_EPOCHS} if profile.objective == "soel" else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -151,6 +152,20 @@ def fit_peer(name: str, pool: Floats, labels: Labels, seed: int, **options: Any)
     return found if isinstance(found, FittedPeer) else FittedPeer(found, found(pool))
 
 
+def load_own(file: str) -> Callable[..., Score]:
+    """The function `fit` of a user's file.
+
+    fit(pool, ask, budget, seed) gives what scores rows (n, d), higher is more anomalous. pool: (N, d). ask(rows) gives
+    the labels of these rows of the pool, 1 for an anomaly, and no more than `budget` rows in all.
+    """
+    space = runpy.run_path(file)
+    if not callable(space.get("fit")):
+        raise ConfigError(
+            f"{file} has no function fit(pool, ask, budget, seed); write one that returns a scoring function."
+        )
+    return space["fit"]  # type: ignore[no-any-return]
+
+
 ANOMALOUS, NORMAL = 0.05, 0.3  # shares of the unlabelled that are surely the one or the other
 FINE_TUNING = 5  # epochs on the answers alone, before pictures are augmented
 N_DRAWS = 2  # sets of augmented pictures, used in turn: each costs a pass through the frozen network
@@ -224,9 +239,20 @@ def _move(picture: Picture, rng: np.random.Generator) -> Picture:
 
 
 def _change(picture: Picture, rng: np.random.Generator) -> Picture:
-    for index in rng.choice(len(CHANGES), N_CHANGES, replace=False):
-        picture = CHANGES[index](picture, rng.random())
-    return picture
+    from PIL import Image, ImageEnhance, ImageOps
+
+    changes: tuple[Callable[[Any, float], Any], ...] = (
+        lambda image, strength: ImageEnhance.Brightness(image).enhance(0.4 + 1.2 * strength),
+        lambda image, strength: ImageEnhance.Contrast(image).enhance(0.4 + 1.2 * strength),
+        lambda image, strength: ImageOps.posterize(image, 4 + int(3 * strength)),
+        lambda image, strength: ImageOps.solarize(image, 128 + int(127 * strength)),
+        lambda image, strength: ImageOps.autocontrast(image),
+        lambda image, strength: image.rotate(60 * (strength - 0.5)),
+    )
+    image = Image.fromarray(np.ascontiguousarray(picture))
+    for index in rng.choice(len(changes), N_CHANGES, replace=False):
+        image = changes[index](image, rng.random())
+    return np.asarray(image)
 
 
 def _cut(picture: Picture, rng: np.random.Generator) -> Picture:
@@ -237,48 +263,3 @@ def _cut(picture: Picture, rng: np.random.Generator) -> Picture:
     holed = picture.copy()
     holed[max(0, row - half) : row + half, max(0, column - half) : column + half] = GREY
     return holed
-
-
-def _brighter(picture: Picture, strength: float) -> Picture:
-    return _bytes(picture.astype(np.float32) * (0.4 + 1.2 * strength))
-
-
-def _contrast(picture: Picture, strength: float) -> Picture:
-    middle = picture.mean()
-    return _bytes(middle + (picture - middle) * (0.4 + 1.2 * strength))
-
-
-def _posterise(picture: Picture, strength: float) -> Picture:
-    bits = 4 - int(3 * strength)  # how many are dropped: one to four
-    return np.left_shift(np.right_shift(picture, bits), bits).astype(np.uint8)
-
-
-def _solarise(picture: Picture, strength: float) -> Picture:
-    return np.where(picture >= 128 + 127 * strength, 255 - picture, picture).astype(np.uint8)
-
-
-def _stretch(picture: Picture, strength: float) -> Picture:
-    """The darkest becomes black and the brightest white."""
-    low, high = int(picture.min()), int(picture.max())
-    return _bytes((picture.astype(np.float32) - low) * (255 / max(1, high - low)))
-
-
-def _turn(picture: Picture, strength: float) -> Picture:
-    """Turned by up to 30 degrees about the middle, by the nearest pixel."""
-    angle = (strength - 0.5) * np.pi / 3
-    height, width = picture.shape[:2]
-    rows, columns = np.mgrid[:height, :width]
-    down, across = rows - (height - 1) / 2, columns - (width - 1) / 2
-    at_row = np.cos(angle) * down - np.sin(angle) * across + (height - 1) / 2
-    at_column = np.sin(angle) * down + np.cos(angle) * across + (width - 1) / 2
-    at_row = at_row.round().astype(int).clip(0, height - 1)
-    at_column = at_column.round().astype(int).clip(0, width - 1)
-    turned: Picture = picture[at_row, at_column]
-    return turned
-
-
-def _bytes(values: Floats) -> Picture:
-    return values.round().clip(0, 255).astype(np.uint8)
-
-
-CHANGES = (_brighter, _contrast, _posterise, _solarise, _stretch, _turn)

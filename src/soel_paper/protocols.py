@@ -21,6 +21,7 @@ class Split:
     """A pool (N, d) with its hidden truth (N,), and the test rows with theirs.
 
     pictures: those that the pool's rows were made from by the extractor named, where they were.
+    grows: whether the test is all that is left over, rather than a published set.
     """
 
     pool: Floats
@@ -29,6 +30,7 @@ class Split:
     test_truth: np.ndarray
     pictures: NDArray[np.uint8] | None = None
     extractor: str = ""
+    grows: bool = True
 
     @property
     def share(self) -> float:
@@ -36,9 +38,16 @@ class Split:
         return float(self.pool_truth.mean())
 
     def clean(self) -> Split:
-        """The same with a pool of normals only."""
-        normal = ~self.pool_truth
-        return replace(self, pool=self.pool[normal], pool_truth=self.pool_truth[normal], pictures=None)
+        """A pool of its normals alone; its anomalies go to the test, unless that is a published set."""
+        normal, more = ~self.pool_truth, self.pool_truth & self.grows
+        return replace(
+            self,
+            pool=self.pool[normal],
+            pool_truth=self.pool_truth[normal],
+            test=np.concatenate([self.test, self.pool[more]]),
+            test_truth=np.concatenate([self.test_truth, self.pool_truth[more]]),
+            pictures=None,
+        )
 
 
 def contaminate(rows: LabelledRows, seed: int, share: float = USUAL_SHARE, order: Order = "random") -> Split:
@@ -80,7 +89,7 @@ def one_vs_rest(sets: ClassSets, normal: int, seed: int, share: float = USUAL_SH
     pool = rng.permutation(np.concatenate([own, mixed]))
     truth, test_truth = sets.y_train[pool] != normal, sets.y_test != normal
     pictures = None if sets.pictures is None else sets.pictures[pool]
-    return Split(_floats(sets.x_train[pool]), truth, _floats(sets.x_test), test_truth, pictures, sets.extractor)
+    return Split(_floats(sets.x_train[pool]), truth, _floats(sets.x_test), test_truth, pictures, sets.extractor, False)
 
 
 def make_split(

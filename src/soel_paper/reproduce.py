@@ -16,7 +16,17 @@ from soel_paper.artefacts import FIRST_SEED, Artefact
 from soel_paper.cell import Cell
 from soel_paper.figures import UNDRAWN, can_draw, draw_curves, panels
 from soel_paper.findings import AXES, FigureTable, Judgement, Missing, collect, word
-from soel_paper.methods import PEERS, SOEL, UNSUPERVISED, VARIANTS, Method, Variant, choose_methods
+from soel_paper.methods import (
+    PEERS,
+    SOEL,
+    UNSUPERVISED,
+    VARIANTS,
+    Method,
+    Variant,
+    as_paper,
+    choose_methods,
+    own_method,
+)
 from soel_paper.peers import missing_package
 from soel_paper.runner import CellStore, run
 from soel_paper.sources import DataSource, own_name
@@ -26,7 +36,7 @@ CELLS = "cells"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run of an artefact. Empty choices take the artefact's own."""
+    """What to run of an artefact. Empty choices take the artefact's own. own: a file with a method of the user's."""
 
     variant: Variant = VARIANTS["authors"]
     methods: tuple[str, ...] = ()
@@ -36,17 +46,21 @@ class Plan:
     n_seeds: int | None = None
     peers: bool = False
     measures: tuple[str, ...] = ()
+    own: Path | None = None
 
 
 @dataclass(frozen=True)
 class Made:
-    """How many cells there are, and how many of them other versions of their parts computed."""
+    """How many of the cells wanted there are, and how many of these other versions of their parts computed."""
 
     n_cells: int = 0
     n_old: int = 0
+    n_wanted: int = 0
 
     def __str__(self) -> str:
-        return f"{self.n_cells} cells, {f'{self.n_old} of them by other versions' if self.n_old else 'none outdated'}."
+        old = f"{self.n_old} of them by other versions" if self.n_old else "none outdated"
+        rest = "" if self.n_cells == self.n_wanted else f" of {self.n_wanted}; the same command goes on with the others"
+        return f"{self.n_cells} cells, {old}{rest}."
 
 
 @dataclass(frozen=True)
@@ -89,7 +103,7 @@ def apply_plan(artefact: Artefact, plan: Plan) -> Artefact:
         artefact = replace(artefact, rows=rows, columns="method", plot=None)  # nothing to see along one budget
     return replace(
         artefact,
-        methods=methods + (PEERS if plan.peers else ()),
+        methods=methods + (PEERS if plan.peers else ()) + (() if plan.own is None else (own_method(plan.own),)),
         datasets=plan.datasets or artefact.datasets,
         budgets=budgets,
         measures=plan.measures or artefact.measures,
@@ -105,26 +119,35 @@ def reproduce(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     keep_old: bool = False,
+    minutes: float | None = None,
 ) -> Reproduction:
     """Compute what is missing, then write Markdown, JSON and, where the paper has one, a picture into `out`.
 
     n_jobs: processes, None for one per core; 0 computes nothing and shows what is finished.
-    keep_old: cells that other versions computed are kept, and counted; else they are computed again.
+    keep_old: cells that other versions computed are kept, and counted; else they are computed again. minutes: no
+    further cells are begun after these.
     """
-    wanted, variant = apply_plan(artefact, plan), plan.variant
+    wanted = apply_plan(artefact, plan)
+    variant = plan.variant if wanted.compares_profiles else as_paper(plan.variant)
     _check_present(wanted, source)
     if n_jobs != 0:
         _prepare(wanted, variant, source, progress)
     store = CellStore(out / CELLS)
     cells = wanted.cells(variant, range(FIRST_SEED, FIRST_SEED + wanted.n_seeds), source, plan.classes)
     if n_jobs != 0:
-        run(cells, source, store, n_jobs, progress, keep_old)
+        run(cells, source, store, n_jobs, progress, keep_old, minutes)
     titles = {name: source.title(name) for name in wanted.datasets}
-    found = wanted.with_paper(collect(cells, store, wanted.measures, titles))
+    found = collect(cells, store, wanted.measures, titles)
+    found = found if plan.classes else wanted.with_paper(found)  # the paper's figures are means over its classes
     results = FigureTable(found.points, [*missing_peers(wanted.methods), *_find_unsuited(wanted, variant, source)])
-    asked = (claim for claim in wanted.claims if not claim.fidelity or variant.repeats_paper)
+    return judge(wanted, variant, results, count_made(cells, store), out)
+
+
+def judge(artefact: Artefact, variant: Variant, results: FigureTable, made: Made, out: Path) -> Reproduction:
+    """A verdict per claim, and the files."""
+    asked = (claim for claim in artefact.claims if not claim.fidelity or variant.repeats_paper)
     verdicts = [(claim.text, claim.check(results)) for claim in asked]
-    outcome = Reproduction(wanted, variant.name, results, count_made(cells, store), verdicts)
+    outcome = Reproduction(artefact, variant.name, results, made, verdicts)
     return write(outcome, out, f"{artefact.name}-{variant.name.replace(', ', '-')}")
 
 
@@ -147,8 +170,9 @@ def write(outcome: Reproduction, out: Path, name: str) -> Reproduction:
 
 def count_made(cells: Sequence[Cell], store: CellStore) -> Made:
     """How many of the cells are finished, and how many of these by other versions."""
-    finished = [cell for cell in {cell.key: cell for cell in cells}.values() if store.has(cell)]
-    return Made(len(finished), sum(store.is_old(cell) for cell in finished))
+    wanted = {cell.key: cell for cell in cells}.values()
+    finished = [cell for cell in wanted if store.has(cell)]
+    return Made(len(finished), sum(map(store.is_old, finished)), len(wanted))
 
 
 def missing_peers(methods: Sequence[Method]) -> list[Missing]:

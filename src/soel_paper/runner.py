@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import logging
+import math
 import multiprocessing
 import os
 import platform
@@ -20,13 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from soel import DataError
+from soel.deep import has_gpu
 from soel.files import copy_whole, write_whole
 from soel.types import Progress
-from soel_paper.cell import Cell, versions_of
+from soel_paper.cell import Cell, CellSetting, Expert, versions_of
 from soel_paper.sources import DataSource
 
 QUIET = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-SEEDS_TOGETHER = 5  # more members than this no longer fit the cache, and a kill would cost more
+TOGETHER = {"cpu": 5, "gpu": 20}  # members at once: more no longer fit the cache, or the memory, of the machine
 Measures = Mapping[str, float | None]
 
 
@@ -37,11 +41,14 @@ def run(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     keep_old: bool = False,
+    minutes: float | None = None,
 ) -> None:
     """Compute the cells that the store lacks. A killed run loses at most the groups it was in.
 
-    Cells that were finished by other versions are computed again, unless they are to be kept.
+    Cells that were finished by other versions are computed again, unless they are to be kept. After so many minutes no
+    further group is begun: the next run goes on.
     """
+    end = time.monotonic() + 60 * (math.inf if minutes is None else minutes)
     n_old = 0 if keep_old else sum(store.is_old(cell) for cell in cells)
     if n_old:
         text = "%d of %d cells were finished by other versions and are computed again; --keep-old keeps them."
@@ -55,26 +62,32 @@ def run(
     jobs = min(n_jobs or os.cpu_count() or 1, len(groups))
     if jobs <= 1:
         for group in groups:
+            if time.monotonic() > end:
+                return
             done += compute(group, source, store.folder)
             report(done, total)
         return
     with _pool(jobs) as pool:
-        for future in as_completed([pool.submit(compute, group, source, store.folder) for group in groups]):
-            done += future.result()
+        futures = [pool.submit(compute, group, source, store.folder) for group in groups]
+        for future in as_completed(futures):
+            done += 0 if future.cancelled() else future.result()
             report(done, total)
+            if time.monotonic() > end:
+                for waiting in futures:
+                    waiting.cancel()
 
 
 def pending(cells: Sequence[Cell], store: CellStore, keep_old: bool = False) -> list[list[Cell]]:
-    """Unfinished cells in groups that differ in their seed alone, a few seeds each. A missing peer is left out."""
+    """Unfinished cells in groups that differ in seed and normal class alone, a few each. A missing peer is left out."""
     wanted = {
         cell.key: cell
         for cell in cells
         if (not store.has(cell) or (store.is_old(cell) and not keep_old)) and not _impossible(cell)
     }
-    groups = []
-    for _, same in groupby(sorted(wanted.values(), key=lambda cell: (cell.group, cell.seed)), key=lambda c: c.group):
+    groups, size = [], TOGETHER["gpu" if has_gpu() else "cpu"]
+    for _, same in groupby(sorted(wanted.values(), key=lambda cell: cell.group), key=lambda cell: cell.group):
         members = list(same)
-        groups += [members[at : at + SEEDS_TOGETHER] for at in range(0, len(members), SEEDS_TOGETHER)]
+        groups += [members[at : at + size] for at in range(0, len(members), size)]
     order = {cell.key: position for position, cell in enumerate(cells)}
     return sorted(groups, key=lambda group: order[group[0].key])
 
@@ -208,6 +221,30 @@ class CellStore:
 
     def _path(self, cell: Cell) -> Path:
         return self.folder / f"{cell.key}.json"
+
+
+RAW_COLUMNS = ("dataset", "normal", "method", "profile", "budget", "share", "expert", "seed", "measure", "value")
+
+
+def write_raw(folders: Iterable[Path], out: Path) -> int:
+    """The measures of all finished cells below these folders as one CSV; returns how many cells they are."""
+    rows, n_cells = [], 0
+    for path in sorted(path for folder in folders for path in folder.glob("**/*-*.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if "measures" not in document:
+            continue
+        n_cells += 1
+        cell, setting = document["cell"], document["cell"]["setting"]
+        place = [cell["dataset"], cell["normal"], document["method"], json.dumps(cell["profile"], sort_keys=True)]
+        expert = str(Expert(**setting.get("expert", {})))
+        place += [setting.get("budget", CellSetting.budget), setting.get("share"), expert, cell["seed"]]
+        rows += [[*place, measure, value] for measure, value in document["measures"].items()]
+    if not n_cells:
+        raise DataError("There are no finished cells there. Name the --out folders of `soel reproduce` with --from.")
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([RAW_COLUMNS, *rows])
+    write_whole(out, text.getvalue().encode())
+    return n_cells
 
 
 @lru_cache(maxsize=1)

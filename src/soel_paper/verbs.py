@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from soel_paper.reproduce import Plan, Reproduction
 
 NETWORK = "the frozen network (default: the best of ResNet-152, ResNet-50 and the default one that is there)"
-GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
+GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "own", "per_class", "narrow")  # of cells
 SPECIAL = {
     "toy": "fig:toy-data, score maps on 2-D toy data",
     "settings": "tab:opt-param, the settings in force",
@@ -41,17 +41,27 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
         reproduce.add_argument(f"--{option}", metavar="A,B", default="", help=f"only these {option}")
     reproduce.add_argument("--seeds", type=int, metavar="N", help="how many seeds (default: the artefact's own)")
     reproduce.add_argument("--peers", action="store_true", help="add other detectors to the table")
+    reproduce.add_argument("--own", metavar="FILE.py", type=Path, help="add a method of yours: its function `fit`")
     reproduce.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
     reproduce.add_argument("--out", metavar="DIR", type=Path, default=Path("reproduced"), help="default: reproduced")
     merged, jobs = "take in results of other runs", "processes (default: one per core; 0: show what is finished)"
     reproduce.add_argument("--merge", metavar="DIR", type=Path, nargs="+", default=[], help=merged)
     reproduce.add_argument("--jobs", type=int, metavar="N", help=jobs)
+    reproduce.add_argument("--minutes", type=float, metavar="M", help="begin no further cells after these; run again")
     reproduce.add_argument("--keep-old", action="store_true", help="keep cells that other versions computed")
     group = reproduce.add_argument_group("pictures and video")
     group.add_argument("--extractor", metavar="NAME|FILE.onnx", help=NETWORK)
     group.add_argument("--per-class", type=int, metavar="N", help="pictures of each class (default: all)")
     group.add_argument("--narrow", action="store_true", help="a small network for features, without a GPU")
     reproduce.set_defaults(handler=run_reproduce)
+
+
+def add_raw(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """Every figure of every seed."""
+    raw = verbs.add_parser("raw", parents=[common], help="write every seed's figures as one CSV")
+    raw.add_argument("--from", metavar="DIR", type=Path, nargs="+", dest="folders", default=[Path("reproduced")])
+    raw.add_argument("--out", metavar="FILE.csv", type=Path, default=Path("figures.csv"), help="default: figures.csv")
+    raw.set_defaults(handler=run_raw)
 
 
 def add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -120,11 +130,20 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
     extractor = args.extractor or best_extractor(args.data_dir)
     source = DataSource(args.data_dir, extractor=extractor, per_class=args.per_class)
     with progress_bar(artefact.name) as progress:
-        outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress, args.keep_old)
+        outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress, args.keep_old, args.minutes)
     pictured = any(source.has_pictures(name) for name in outcome.artefact.datasets if source.present(name))
     features = f", features by {Path(extractor).name}" if pictured else ""
     title = f"{artefact.title}, profile {outcome.title}{features}"
-    return _reply(outcome, f"{title}\n\n{outcome.text}")
+    rest = "" if outcome.made.n_cells == outcome.made.n_wanted else f"\n\n{outcome.made}"
+    return _reply(outcome, f"{title}\n\n{outcome.text}{rest}")
+
+
+def run_raw(args: argparse.Namespace) -> Reply:
+    """One line for each measure of each finished cell."""
+    from soel_paper.runner import write_raw
+
+    n_cells = write_raw(args.folders, args.out)
+    return Reply({"cells": n_cells, "out": str(args.out)}, f"{n_cells} cells are in {args.out}.")
 
 
 def run_compare(args: argparse.Namespace) -> Reply:
@@ -194,12 +213,16 @@ def _plan(args: argparse.Namespace) -> Plan:
     if args.per_class is not None and args.per_class < 2:
         raise ConfigError(f"At least two pictures of each class are needed, got {args.per_class}.")
     variant = find_variant(args.profile)
-    variant, methods, datasets = (
+    return Plan(
         narrow(variant) if args.narrow else variant,
         _words(args.methods),
         _words(args.datasets),
+        _numbers(args.budgets),
+        _numbers(args.classes),
+        args.seeds,
+        args.peers,
+        own=args.own,
     )
-    return Plan(variant, methods, datasets, _numbers(args.budgets), _numbers(args.classes), args.seeds, args.peers)
 
 
 def _words(text: str) -> tuple[str, ...]:

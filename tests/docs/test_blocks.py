@@ -17,6 +17,7 @@ WITH_CODE = [page for page in PAGES if any(b.language in RUN and not b.not_run f
 MODULES = [path for path in sorted((ROOT / "src").rglob("*.py")) if "\n    >>> " in path.read_text()]
 # What cannot run in a test, by page: `<!-- not run: why -->` stands before the block.
 NOT_RUN: dict[str, list[str]] = {
+    "docs/cite.md": ["data to be fetched, and minutes to hours"],
     "docs/images-and-video.md": ["data to be fetched, and an hour"],
     "docs/labelling-page.md": ["it serves until it is stopped", "it serves until it is stopped"],
     "docs/pretraining.md": ["training takes minutes of a GPU"],

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from soel.networks.layers import MOMENTUM, BatchNorm, MemberLinear, NoNorm, Perceptron
+from soel.networks.layers import MOMENTUM, BatchNorm, MemberLinear, Perceptron
 
 MEMBERS, GROUPS, N_IN, N_OUT, ROWS = 2, 3, 5, 4, 7
 
@@ -78,5 +78,22 @@ def test_a_perceptron_is_linear_layers_with_relu_between(batch_norm: bool) -> No
     h = torch.relu(torch.einsum("sgoi,sgib->sgob", second, h) * shrink)
     torch.testing.assert_close(network.hidden(x), h, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(network(x), torch.einsum("sgoi,sgib->sgob", third, h), rtol=1e-4, atol=1e-5)
-    norms = [type(norm) for norm in network.norms]
-    assert norms == [BatchNorm if batch_norm else NoNorm] * 2
+    assert [type(norm) for norm in network.norms] == [BatchNorm] * (2 if batch_norm else 0)
+
+
+def test_an_affine_perceptron_is_torch_s_own_layers() -> None:
+    ours, x = Perceptron(rngs(1), 1, [N_IN, 6, 2], batch_norm=True, affine=True), drawn(1, 1, N_IN, ROWS)
+    state = {name: value.detach() for name, value in ours.state_dict().items()}
+    assert float(state["linears.0.bias"].abs().max()) <= 1 / math.sqrt(N_IN)
+    state["norms.0.scale"], state["norms.0.shift"] = drawn(6), drawn(6)
+    ours.load_state_dict(state)
+    theirs = nn.Sequential(nn.Linear(N_IN, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 2))
+    names = {"0": "linears.0", "3": "linears.1"}
+    given = {f"{there}.{part}": state[f"{here}.{part}"] for there, here in names.items() for part in ("weight", "bias")}
+    given |= {"1.weight": state["norms.0.scale"], "1.bias": state["norms.0.shift"]}
+    for name, value in theirs.named_parameters():
+        value.data = given[name].reshape(value.shape)
+    for mode in (True, False):
+        ours.train(mode)
+        theirs.train(mode)
+        torch.testing.assert_close(ours(x)[0, 0].T, theirs(x[0, 0].T), rtol=1e-4, atol=1e-5)

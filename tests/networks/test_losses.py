@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,22 +38,23 @@ def layers(network: Any, member: int = 0) -> list[Floats]:
     return [layer.weight[member, 0].detach().numpy().astype(np.float64) for layer in network.linears]
 
 
-def forward(x: Floats, weights: list[Floats], normed: bool) -> Floats:
+def forward(x: Floats, weights: list[Floats], normed: bool, biases: Sequence[Floats] = ()) -> Floats:
     """A network in eval mode with fresh statistics: mean 0, variance 1."""
-    shrink = 1 / math.sqrt(1 + 1e-5) if normed else 1.0
-    for weight in weights[:-1]:
-        x = np.maximum(x @ weight.T * shrink, 0)
-    return np.asarray(x @ weights[-1].T)
+    shrink, shifts = 1 / math.sqrt(1 + 1e-5) if normed else 1.0, biases or [np.zeros(1)] * len(weights)
+    for weight, shift in zip(weights[:-1], shifts, strict=False):
+        x = np.maximum((x @ weight.T + shift) * shrink, 0)
+    return np.asarray(x @ weights[-1].T + shifts[-1])
 
 
-def test_deep_svdd_is_the_squared_distance_to_its_centre() -> None:
+def test_deep_svdd_is_the_mean_squared_distance_to_its_centre() -> None:
     backbone = DeepSVDD(D, rngs(), widths=(8, 3)).eval()
     backbone.prepare(rows())
-    outputs = forward(X, layers(backbone.network), normed=True)
+    biases = [backbone.get_parameter(f"network.linears.{n}.bias").detach().numpy().ravel() for n in (0, 1)]
+    outputs = forward(X, layers(backbone.network), True, biases)
     centre = outputs.mean(axis=0)
     centre = np.where(centre < 0, -1, 1) * np.maximum(np.abs(centre), CENTRE_MARGIN)
     np.testing.assert_allclose(backbone.centre[0, 0].numpy(), centre, rtol=1e-4, atol=1e-6)
-    distance = ((outputs - centre) ** 2).sum(axis=1)
+    distance = ((outputs - centre) ** 2).mean(axis=1)
     l0, l1 = backbone.losses(rows())
     np.testing.assert_allclose(l0.detach().numpy()[0], distance, rtol=1e-4)
     np.testing.assert_allclose(l1.detach().numpy()[0], 1 / (distance + INVERSE_OFFSET), rtol=1e-3)
@@ -65,6 +67,7 @@ def test_a_centre_near_0_is_moved_away_to_its_own_side() -> None:
     with torch.no_grad():
         weight.zero_()
         weight[0, 0, :, 0] = torch.tensor([0.01, -0.02, -5.0])
+        backbone.get_parameter("network.linears.0.bias").zero_()
     backbone.prepare(rows(np.eye(1, D)))
     assert backbone.centre.flatten().tolist() == pytest.approx([CENTRE_MARGIN, -CENTRE_MARGIN, -5.0])
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import TensorDataset
 
 from soel import SOEL
 from soel.assess.metrics import auroc
@@ -90,3 +91,13 @@ def test_arrays_reach_a_module_in_their_shape_and_are_learnt(tmp_path: Path) -> 
     np.testing.assert_array_equal(again.anomaly_score(pool), scores)
     with pytest.raises(SchemaError, match=r"shape \(3, 8, 8\) were fitted, got an array of shape \(120, 2, 8, 8\)"):
         again.anomaly_score(pool[:, :2])
+
+
+def test_a_dataset_is_the_array_of_its_items() -> None:
+    pool = torch.randn(40, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    quick = replace(PAPER, vectors=replace(PAPER.vectors, epochs=1, batch_size=20))
+    detector = SOEL(quick, backbone=ConvAutoencoder, random_state=0)
+    expected = detector.fit(pool.numpy()).anomaly_score(pool.numpy())
+    for given in (pool, TensorDataset(pool), TensorDataset(pool, torch.zeros(40))):
+        assert len(set(detector.query(given, 4).tolist())) == 4
+        np.testing.assert_array_equal(detector.fit(given).anomaly_score(given), expected)

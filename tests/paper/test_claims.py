@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from soel_paper.cell import Expert
 from soel_paper.findings import (
     NOT_RUN,
     Check,
@@ -20,7 +19,7 @@ from soel_paper.findings import (
     unbiased,
 )
 
-USUAL = Position("a", "", 10, None, Expert(), "f1")
+USUAL = Position("a", "", 10, None, "perfect", "f1")
 
 
 def point(

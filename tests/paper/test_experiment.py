@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from soel.ask.by_distance import Diverse
+from soel.errors import ConfigError
 from soel.oracle import SimulatedExpert
 from soel.settings import DEFAULT, Schedule
 from soel_paper import methods as m
+from soel_paper.artefacts import ARTEFACTS, Artefact
 from soel_paper.catalogue import ClassSets, LabelledRows
 from soel_paper.cell import Cell, CellSetting, Expert
 from soel_paper.experiment import _start, equal_scores, run_cells
@@ -69,6 +72,60 @@ def test_seeds_together_are_seeds_alone(source: DataSource, quick: Variant) -> N
     for one, other in zip(measured(source, cells), alone, strict=True):
         assert one["auroc"] == pytest.approx(other["auroc"], abs=1e-3)
         assert one["alpha_cover"] == other["alpha_cover"]
+
+
+def test_classes_together_are_classes_alone(source: DataSource, quick: Variant) -> None:
+    cells = [Cell("cifar10", m.SOEL, quick, CellSetting(budget=5), seed, n) for seed in (40, 41) for n in (0, 2)]
+    alone = [measured(source, [one])[0] for one in cells]
+    for one, other in zip(measured(source, cells), alone, strict=True):
+        assert one["auroc"] == pytest.approx(other["auroc"], abs=1e-3)
+
+
+OWN = """
+import numpy as np
+
+def fit(pool, ask, budget, seed):
+    rows = np.random.default_rng(seed).permutation(len(pool))[:budget + {more}]
+    centre = pool[rows[ask(rows) == 0]].mean(axis=0)
+    return lambda x: np.linalg.norm(x - centre, axis=1)
+"""
+
+
+def test_a_method_of_one_s_own_asks_within_the_budget(source: DataSource, quick: Variant, tmp_path: Path) -> None:
+    honest, greedy = tmp_path / "honest.py", tmp_path / "greedy.py"
+    honest.write_text(OWN.format(more=0))
+    greedy.write_text(OWN.format(more=1))
+    (found,) = measured(source, [cell(quick, m.own_method(honest), budget=20)])
+    assert found["auroc"] is not None
+    assert found["auroc"] > 0.65
+    with pytest.raises(ConfigError, match=r"greedy.py asked for 21 labels, and the budget is 20"):
+        measured(source, [cell(quick, m.own_method(greedy), budget=20)])
+    before = m.own_method(honest)
+    honest.write_text(OWN.format(more=0) + "\n")
+    assert m.own_method(honest) != before  # a changed file is another method
+    honest.write_text("fit = 3")
+    with pytest.raises(ConfigError, match="no function fit"):
+        measured(source, [cell(quick, m.own_method(honest), budget=20)])
+
+
+@pytest.mark.parametrize("artefact", ARTEFACTS.values(), ids=lambda artefact: artefact.name)
+@pytest.mark.parametrize("variant", [m.VARIANTS["default"], m.narrow(m.VARIANTS["default"])], ids=lambda v: v.name)
+def test_every_artefact_runs_the_paper_s_learner(artefact: Artefact, variant: Variant) -> None:
+    chosen = variant if artefact.compares_profiles else m.as_paper(variant)
+    for method in artefact.methods:
+        settled = method.apply_to(chosen.profile)
+        is_ours = artefact.compares_profiles and method.objective is None and method.backbone is None
+        assert settled.name == ("default" if is_ours else "paper")
+        assert method.backbone or (settled.backbone == "ntl-narrow") == ("narrow" in variant.name)
+
+
+def test_a_clean_pool_gives_its_anomalies_to_the_test() -> None:
+    split = contaminate(rows(40, 20), 0).clean()
+    assert not split.pool_truth.any()
+    assert int(split.test_truth.sum()) == 20
+    codes = np.repeat([0, 1], 50)
+    published = one_vs_rest(ClassSets(np.zeros((100, 2)), codes, np.zeros((100, 2)), codes), 0, 0)
+    assert len(published.clean().test) == len(published.test)
 
 
 @pytest.mark.parametrize("method", m.NINE, ids=lambda method: method.name)

@@ -206,6 +206,8 @@ def test_the_paper_s_settings_change_with_the_data() -> None:
     ours = Cell("ucsd-peds1", SOEL, VARIANTS["default"], CellSetting(), 40)
     assert ours.settled == VARIANTS["default"].profile != replace(ours, variant=VARIANTS["paper"]).settled
     soel, hybrid = (method.apply_to(AUTHORS) for method in MHROT[:2])
+    chosen = with_paper_settings(soel, "cifar10")
+    assert (chosen.strategy, chosen.strategy_options) == ("k-means++", {"first": "largest"})
     assert with_paper_settings(soel, "cifar10").pictures.learning_rate == 1e-3
     clothes = with_paper_settings(soel, "fashion-mnist")
     assert (clothes.pictures.learning_rate, clothes.pictures.epochs) == (1e-4, 3)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import os
 import signal
 import subprocess
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from soel.errors import DataError
 from soel_paper.cell import Cell, CellSetting
 from soel_paper.methods import NINE, Variant
-from soel_paper.runner import QUIET, SEEDS_TOGETHER, CellStore, _pool, pending, run
+from soel_paper.runner import QUIET, TOGETHER, CellStore, _pool, pending, run, write_raw
 from soel_paper.sources import DataSource
 
 SCRIPT = """
@@ -57,7 +59,7 @@ def finished(out: Path) -> dict[str, bytes]:
 
 def test_seeds_go_together_in_small_groups(quick: Variant, tmp_path: Path) -> None:
     groups = pending(cells(quick, 7), CellStore(tmp_path))
-    assert [len(group) for group in groups] == [SEEDS_TOGETHER, 2, SEEDS_TOGETHER, 2]
+    assert [len(group) for group in groups] == [TOGETHER["cpu"], 2] * 2
 
 
 def test_finished_cells_are_skipped(source: DataSource, quick: Variant, tmp_path: Path) -> None:
@@ -68,6 +70,35 @@ def test_finished_cells_are_skipped(source: DataSource, quick: Variant, tmp_path
     assert all(store.has(cell) for cell in wanted)
     assert (seen[0], seen[-1]) == ((1, 4), (4, 4))
     assert pending(wanted, store) == []
+
+
+def test_a_run_ends_in_time_and_goes_on(source: DataSource, quick: Variant, tmp_path: Path) -> None:
+    store, wanted = CellStore(tmp_path), cells(quick)
+    run(wanted, source, store, 1, minutes=0)
+    assert not any(map(store.has, wanted))
+    run(wanted, source, store, 1, minutes=9)
+    assert all(map(store.has, wanted))
+
+
+def test_classes_go_together_where_one_model_can_learn_them(quick: Variant, tmp_path: Path) -> None:
+    of_classes = [
+        Cell("cifar10", NINE[0], quick, CellSetting(budget=5), seed, normal) for seed in (40, 41) for normal in (0, 1)
+    ]
+    assert [len(group) for group in pending(of_classes, CellStore(tmp_path))] == [4]
+
+
+def test_every_seed_s_figures_become_one_file(quick: Variant, tmp_path: Path) -> None:
+    store = CellStore(tmp_path / "out" / "cells")
+    for number, cell in enumerate(cells(quick)):
+        store.write(cell, {"f1": number / 10, "delta": None}, 1.0)
+    assert write_raw([tmp_path / "out"], tmp_path / "figures.csv") == 4
+    rows = list(csv.DictReader((tmp_path / "figures.csv").read_text().splitlines()))
+    found = {(row["method"], row["seed"]): row["value"] for row in rows if row["measure"] == "f1"}
+    assert found == {("Mar", "40"): "0.0", ("Mar", "41"): "0.1", ("Hybr1", "40"): "0.2", ("Hybr1", "41"): "0.3"}
+    assert [row["value"] for row in rows if row["measure"] == "delta"] == [""] * 4
+    assert {(row["dataset"], row["budget"], row["expert"]) for row in rows} == {("breastw", "5", "perfect")}
+    with pytest.raises(DataError, match="no finished cells"):
+        write_raw([tmp_path / "nowhere"], tmp_path / "figures.csv")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")

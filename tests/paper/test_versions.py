@@ -14,7 +14,7 @@ from soel.networks.objectives import Refinement
 from soel.networks.row_networks import TableNTL
 from soel_paper import cell
 from soel_paper.cell import Cell, CellSetting, versions_of
-from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn
+from soel_paper.methods import CLEAN, FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn
 from soel_paper.reproduce import Plan
 from soel_paper.runner import CellStore, run
 from soel_paper.sources import DataSource
@@ -32,8 +32,9 @@ KINDS = {
     "a peer that asks": replace(CELL, method=next(peer for peer in PEERS if peer.asks)),
     "augmented": replace(CELL, method=FIXMATCH[0]),
     "assumptions": replace(CELL, setting=CellSetting(stage="assumptions")),
+    "clean": replace(CELL, method=CLEAN),
 }
-ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
+ASKING = {"soel", "in rounds", "a peer that asks", "assumptions", "clean"}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,7 @@ ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
         (cell, "PEERS", {"a peer", "a peer that asks"}),
         (cell, "AUGMENTED", {"augmented"}),
         (cell, "ASSUMPTIONS", {"assumptions"}),
+        (cell, "CLEAN", {"clean"}),
     ],
 )
 def test_a_new_version_of_a_part_outdates_the_cells_that_use_it_and_no_others(
@@ -78,16 +80,18 @@ def test_cells_of_other_versions_are_computed_again_with_a_word(
     assert store.read(cell)["f1"] != 0.123
 
 
-def test_the_page_says_what_other_versions_computed(source: DataSource, quick: Variant, tmp_path: Path) -> None:
-    sections = [Section("cover-radius", Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=2))]
+def test_the_page_says_what_other_versions_computed(
+    source: DataSource, quick: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authors = replace(VARIANTS["authors"], profile=quick.profile)
+    monkeypatch.setattr("benchmarks.results_page.AUTHORS", authors)
+    sections = [Section("tau", Plan(authors, ("tau = 1",), ("cifar10",), (3,), n_seeds=1))]
     write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=sections)
-    assert "2 of 2 cells were computed by the present versions" in (tmp_path / "a.md").read_text()
+    assert "| tab:ablation-tau | CIFAR-10 |" in (tmp_path / "a.md").read_text()
     path = next((tmp_path / "out" / "cells").iterdir())
     path.write_text(json.dumps(json.loads(path.read_text()) | {"versions": {}}))
-    write_page(tmp_path / "b.md", tmp_path / "out", source, 0, sections=sections)
-    text = (tmp_path / "b.md").read_text()
-    assert "1 of 2 cells were" in text
-    assert "`authors`: 1 of 2" in text
+    write_page(tmp_path / "a.md", tmp_path / "out", source, 0, sections=sections)
+    assert "| tab:ablation-tau* | CIFAR-10 |" in (tmp_path / "a.md").read_text()
 
 
 def test_a_later_cell_of_other_versions_wins_a_merge(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ class ImageRows:
 
     def read(self, X: Any) -> tuple[Floats, Floats | None]:
         """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
+        X = stack_items(X)
         as_fitted = self.shape and isinstance(X, np.ndarray) and X.shape[1:] == self.shape
         pictures = X if as_fitted else _as_pictures(X)
         if not self.shape and (pictures is None or pictures.dtype != np.uint8):
@@ -60,6 +61,18 @@ class ImageRows:
     def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
         """Back from plain JSON values."""
         return cls(tuple(values["shape"]), values["extractor"], values["view"])
+
+
+def stack_items(X: Any) -> Any:
+    """A torch tensor, or a map-style Dataset of arrays of one shape (or tuples that begin with one), as an array.
+
+    Anything else as it is.
+    """
+    kinds = [kind.__module__ for kind in type(X).__mro__]
+    if any(kind.startswith("torch.utils.data") for kind in kinds):
+        items = (X[place] for place in range(len(X)))
+        return np.stack([np.asarray(item[0] if isinstance(item, tuple | list) else item) for item in items])
+    return np.asarray(X) if "torch" in kinds else X
 
 
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:

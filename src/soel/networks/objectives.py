@@ -44,9 +44,9 @@ class Objective(ABC):
     always_summed: bool = False
     needs_embeddings: bool = False
 
-    @abstractmethod
     def labelled(self, view: PoolView) -> ItemWeights | None:
-        """Weights of `view.labelled`, in that order; None leaves them out."""
+        """Weights of `view.labelled`, in that order; None leaves them out. The expert's answers, unless overridden."""
+        return answered(view) if self.uses_labels else None
 
     @abstractmethod
     def unlabelled(self, view: PoolView) -> UnlabelledWeights:
@@ -90,10 +90,6 @@ class SoelObjective(Objective):
     def __init__(self, pseudo_label: float = 0.5, unlabelled_weight: float = 1.0) -> None:
         self.pseudo_label, self.unlabelled_weight = pseudo_label, unlabelled_weight
 
-    def labelled(self, view: PoolView) -> ItemWeights:
-        """The expert's answers."""
-        return answered(view)
-
     def unlabelled(self, view: PoolView) -> RankedWeights:
         """Pseudo-labels by the current ranking."""
         return RankedWeights(self.pseudo_label, scale=self.unlabelled_weight)
@@ -102,23 +98,15 @@ class SoelObjective(Objective):
 class Supervised(Objective):
     """The expert's answers and nothing else."""
 
-    def labelled(self, view: PoolView) -> ItemWeights:
-        """The expert's answers."""
-        return answered(view)
-
     def unlabelled(self, view: PoolView) -> None:
         """Left out."""
         return
 
 
 class AllNormal(Objective):
-    """Labels are ignored; all rows are normal."""
+    """Labels are ignored, and all rows count as unlabelled: as normal."""
 
     uses_labels = False
-
-    def labelled(self, view: PoolView) -> None:
-        """Left out."""
-        return
 
     def unlabelled(self, view: PoolView) -> ItemWeights:
         """All normal."""
@@ -130,10 +118,6 @@ class OneClass(Objective):
 
     always_summed = True
 
-    def labelled(self, view: PoolView) -> ItemWeights:
-        """The expert's answers."""
-        return answered(view)
-
     def unlabelled(self, view: PoolView) -> ItemWeights:
         """All normal."""
         return all_on_normal(len(view.unlabelled))
@@ -144,10 +128,6 @@ class SoftLOE(Objective):
 
     uses_labels = False
     pseudo_label = 0.5
-
-    def labelled(self, view: PoolView) -> None:
-        """Left out."""
-        return
 
     def unlabelled(self, view: PoolView) -> RankedWeights:
         """Pseudo-labels by the current ranking."""
@@ -211,10 +191,6 @@ class NeighbourLabels(Objective):
     def __init__(self, n_neighbours: int = 1) -> None:
         self.n_neighbours = n_neighbours
 
-    def labelled(self, view: PoolView) -> ItemWeights:
-        """The expert's answers."""
-        return answered(view)
-
     def unlabelled(self, view: PoolView) -> ItemWeights:
         """The classifier's answers."""
         from sklearn.neighbors import KNeighborsClassifier
@@ -241,10 +217,6 @@ class GaussianProcessLabels(Objective):
     """
 
     needs_embeddings = True
-
-    def labelled(self, view: PoolView) -> ItemWeights:
-        """The expert's answers."""
-        return answered(view)
 
     def unlabelled(self, view: PoolView) -> ItemWeights:
         """The process's answers."""

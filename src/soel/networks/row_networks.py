@@ -136,14 +136,23 @@ CENTRE_MARGIN = 0.1  # a centre at 0 could be reached by zero weights
 
 
 class DeepSVDD(Backbone):
-    """An MLP whose squared distance to the centre of its own initial outputs is the score."""
+    """An MLP whose mean squared distance to the centre of its own initial outputs is the score.
+
+    The paper says: three layers, batch-norm and ReLU between them, and no more. Of what it leaves open, torch's own
+    layers (biases, affine batch-norm) with the mean over the outputs come nearest to its small gaps: on three classes
+    of CIFAR-10 (ResNet-18 vectors, K = 20, one seed) SOEL, Hybr1 and Hybr2 have 77.1, 70.3, 68.5. With the sum over the
+    128 outputs, which brings L0 and L1 = 1 / L0 on other scales, and neither biases nor affine parts it is 73.4, 72.4,
+    50.7; with the mean, a last batch-norm without affine part and the centre at 0 77.7, 67.0, 59.3.
+    """
+
+    version = 2  # the mean, biases and affine batch-norm
 
     def __init__(
         self, n_features: int, rngs: Sequence[np.random.Generator], widths: Sequence[int] = (1024, 512, 128)
     ) -> None:
         super().__init__()
         self.n_members = len(rngs)
-        self.network = Perceptron(rngs, 1, [n_features, *widths], batch_norm=True)
+        self.network = Perceptron(rngs, 1, [n_features, *widths], batch_norm=True, affine=True)
         self.last_layer = f"network.linears.{len(widths) - 1}.weight"
         self.register_buffer("centre", torch.zeros(len(rngs), 1, widths[-1]))
         self.centre: Tensor
@@ -157,8 +166,8 @@ class DeepSVDD(Backbone):
         self.centre.copy_(sign * centre.abs().clamp_min(CENTRE_MARGIN))
 
     def losses(self, x: Tensor) -> Pair:
-        """Squared distance to the centre, and its inverse."""
-        distance = (self.embed(x) - self.centre).square().sum(-1)
+        """Mean squared distance to the centre, and its inverse."""
+        distance = (self.embed(x) - self.centre).square().mean(-1)
         return distance, 1 / (distance + INVERSE_OFFSET)
 
     def embed(self, x: Tensor) -> Tensor:
