@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from soel.ask import STRATEGIES
 from soel.assess import ESTIMATORS
 from soel.assess.metrics import cover_radius
-from soel.assess.threshold import ThresholdRule, parse_threshold
+from soel.assess.threshold import parse_threshold
 from soel.checks import check_count, check_labels, is_number
 from soel.deep import settle
 from soel.errors import ConfigError, DataError, ModelFileError
@@ -223,7 +223,7 @@ class SOEL(FittedDetector):
         def make_learner(profile: Profile) -> Learner:
             seed = read_seed(self.random_state)
             own = self.backbone if callable(self.backbone) else None
-            return Learner(profile, seed, read_threshold(self.threshold), own, read_share(self.contamination))
+            return Learner(profile, seed, parse_threshold(self.threshold), own, read_share(self.contamination))
 
         return read_task(X, self._choose_profile(), read_columns(self.columns), self.kind, make_learner)
 
@@ -375,15 +375,6 @@ def read_seed(random_state: Any) -> int:
         raise ConfigError(
             f"random_state must be an integer from 0, a RandomState or None, got {random_state!r}; give one of these."
         ) from error
-
-
-def read_threshold(threshold: str) -> ThresholdRule:
-    """The rule for alarms, which is text."""
-    if not isinstance(threshold, str):
-        raise ConfigError(
-            f"threshold must be a rule as text, such as 'contamination', 'alarms=20', 'share=0.02', got {threshold!r}."
-        )
-    return parse_threshold(threshold)
 
 
 def read_columns(columns: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:

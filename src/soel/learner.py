@@ -142,7 +142,8 @@ class Learner:
         rows = np.flatnonzero(labels != UNLABELLED)
         if not len(rows):
             return []
-        scores = self._scores(model, pool) if self._reads_scores else np.zeros(len(pool))
+        is_read = self.contamination is None and ESTIMATORS.get(self.profile.contamination).reads_scores
+        scores = self._scores(model, pool) if is_read else np.zeros(len(pool))
         return [Evidence(scores, model.embed(pool.rows), rows, labels[rows])]
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
@@ -239,11 +240,6 @@ class Learner:
                 "label some items first or choose the objective 'all-normal'."
             )
         return Task(labelled, on_labelled, view.unlabelled, on_unlabelled, _rate(labels, seen, estimate))
-
-    @property
-    def _reads_scores(self) -> bool:
-        """Whether the estimate of the share looks at scores."""
-        return self.contamination is None and bool(ESTIMATORS.get(self.profile.contamination).reads_scores)
 
     def _look(
         self, model: Blend, pool: Pool, share: float | None, for_record: bool, seen: tuple[Floats, Floats] | None

@@ -37,12 +37,6 @@ class Registry:
         if name not in self._parts and name not in list(self):  # other packages are asked last: that takes a while
             raise ConfigError(f"There is no {self.role} called {name!r}. Choose one of: {', '.join(self)}.")
 
-    def module(self, name: str) -> str | None:
-        """The module that holds the part called `name`; None where there is none."""
-        if name in self._parts:
-            return self._parts[name].partition(":")[0]
-        return next((str(point.module) for point in self._plug_ins() if point.name == name), None)
-
     def create(self, name: str, **options: Any) -> Any:
         """The part called `name`, made with these options."""
         part = self.get(name)

@@ -240,6 +240,10 @@ RULES: dict[str, type[ThresholdRule]] = {
 
 def parse_threshold(text: str) -> ThresholdRule:
     """A rule from its text, such as 'contamination' or 'share=0.02'."""
+    if not isinstance(text, str):
+        raise ConfigError(
+            f"threshold must be a rule as text, such as 'contamination', 'alarms=20', 'share=0.02', got {text!r}."
+        )
     name, _, number = text.strip().partition("=")
     rule = RULES.get(name)
     if rule is None or ("=" in rule.example) != bool(number):
