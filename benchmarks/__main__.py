@@ -1,5 +1,6 @@
 """`python -m benchmarks [NAME ...]`: run, print, write JSON, fail when a ratio is below its recorded floor.
 
+`python -m benchmarks because --help`: what it is worth that an expert names the column that is why.
 `python -m benchmarks detection --help`: detection on folders of labelled tables, soel beside others.
 `python -m benchmarks explanations --help`: do explanations name planted values, and suffice for real anomalies.
 `python -m benchmarks patches --help`: small defects in pictures, by the whole picture, by patches and by both.
@@ -36,7 +37,7 @@ NAMES = (
     "fuzz",
     "serve",
 )
-COMMANDS = ("detection", "explanations", "patches", "promises", "watch")
+COMMANDS = ("because", "detection", "explanations", "patches", "promises", "watch")
 
 
 def main() -> int:

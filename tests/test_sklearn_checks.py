@@ -44,7 +44,7 @@ CHECKS_WITH_CLASS_NUMBERS = (
 class WithoutLabels(SOEL):
     """SOEL for checks whose y means something else."""
 
-    def fit(self, X: Any, y: Any = None) -> WithoutLabels:
+    def fit(self, X: Any, y: Any = None, because: Any = None) -> WithoutLabels:
         super().fit(X)
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from soel.assess.metrics import cover_radius
 from soel.assess.threshold import parse_threshold
 from soel.checks import check_count, check_labels, is_number
 from soel.deep import settle
-from soel.errors import ConfigError, DataError, ModelFileError
+from soel.errors import ConfigError, DataError, LabelError, ModelFileError
 from soel.explain import TableExplainer
 from soel.fitted_detector import Codes, FittedDetector, read_targets, warn_caller, warn_of_equal_rows
 from soel.images.image_rows import ImageRows, find_image_rows, stack_items
@@ -35,12 +35,14 @@ from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, find_kind, read_frame
 from soel.tables.read_options import ReadOptions, as_options
 from soel.tables.schema import warnings_of
+from soel.text import name_some
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Pool, Rows
 
 if TYPE_CHECKING:
     from soel.networks.base import UserModule
 
 Ask = Callable[[Rows], Any]
+Because = Mapping[int, Sequence[str | int]]
 
 
 class SOEL(FittedDetector):
@@ -150,20 +152,26 @@ class SOEL(FittedDetector):
         unsure = np.flatnonzero(self.not_sure(X)) if not_sure else NO_ROWS
         return task.learner.propose(self._prepare(task), task.pool, labels, n_queries, first=unsure).rows
 
-    def fit(self, X: Any, y: Any = None) -> SOEL:
+    def fit(self, X: Any, y: Any = None, because: Because | None = None) -> SOEL:
         """Train on labelled and unlabelled rows.
+
+        because: the columns, by name or position, whose values are why a labelled row is an anomaly, by the row's
+            position: {3: ["amount"]}. Of a normal row: those whose values are fine.
 
         y : 1 anomaly, 0 normal, -1 or NaN not labelled, or those words; None trains without an expert. A y of -1 and 1
             in which 1 is the majority has the codes of outlier detectors: -1 anomaly, 1 normal.
         """
         task = self._read(X)
-        return self._learn(task, *read_targets(y, len(task.pool)))
+        labels, codes = read_targets(y, len(task.pool))
+        return self._learn(task.with_names(because or {}, labels), labels, codes)
 
     def fit_with_expert(self, X: Any, ask: Ask, n_queries: int = 10, at_once: int | None = None) -> SOEL:
         """Query, call `ask(rows) -> labels`, and train; the same model as `query` and `fit` give.
 
         at_once : how many rows `ask` gets in a call. None asks one at a time where each question knows the last answer,
             as on tables, and all at once otherwise. A row without an answer (-1) is not asked again.
+
+        `ask` may return (labels, because), too, with the columns that `fit` takes by the row's position.
         """
         n_queries = check_count("n_queries", n_queries)
         task = self._read(X)
@@ -172,13 +180,17 @@ class SOEL(FittedDetector):
             at_once = 1 if learner.is_sequential else n_queries
         at_once = check_count("at_once", at_once)
         learner.check_budget(labels, n_queries)
-        asked = NO_ROWS
+        asked, named = NO_ROWS, dict[int, Sequence[str | int]]()
         while len(asked) < n_queries:
             n = min(at_once, n_queries - len(asked))
             rows = learner.propose(self._prepare(task), pool, labels, n, aside=asked[labels[asked] == UNLABELLED]).rows
-            labels[rows] = check_labels(ask(rows), len(rows))
+            told = ask(rows)
+            if isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], Mapping):
+                told, because = told
+                named |= because
+            labels[rows] = check_labels(told, len(rows))
             asked = np.concatenate([asked, rows])
-        return self._learn(task, labels, Codes(anomaly=1, normal=0))
+        return self._learn(task.with_names(named, labels), labels, Codes(anomaly=1, normal=0))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, then predict the same rows."""
@@ -326,6 +338,20 @@ class PoolTask:
     def described_encoder(self) -> Encoder:
         """The encoder with what the pool holds in each column, where columns mean something each."""
         return self.encoder.with_baseline(self.frame) if self.pool.kind is Kind.TABLE else self.encoder
+
+    def with_names(self, because: Because, labels: Labels) -> PoolTask:
+        """The same with columns that experts named; what names no labelled row or no column is refused."""
+        known, named = list(self.frame.columns), dict[int, Rows]()
+        for row, given in because.items():
+            if not 0 <= row < len(labels) or labels[row] == UNLABELLED:
+                raise LabelError(f"because names columns of row {row!r}, which has no label; give positions in y.")
+            names = [given] if isinstance(given, str) else given
+            unknown = [name for name in names if name not in known and name not in range(len(known))]
+            if unknown:
+                raise LabelError(f"because names {unknown[0]!r} for row {row}; the columns are {name_some(known)}.")
+            columns = self.encoder.features_of({name if name in known else known[int(name)] for name in names})
+            named |= {int(row): columns} if len(columns) else {}
+        return replace(self, pool=replace(self.pool, named=named))
 
 
 def read_task(

@@ -31,6 +31,7 @@ from soel.numeric import single_threaded_blas
 from soel.settings import Profile
 from soel.types import (
     ANOMALY,
+    NO_NAMES,
     NO_ROWS,
     UNLABELLED,
     Chances,
@@ -38,6 +39,7 @@ from soel.types import (
     Evidence,
     Floats,
     Labels,
+    Named,
     Pool,
     PoolView,
     Progress,
@@ -55,6 +57,7 @@ ASSUMED = 0.1  # share of anomalies without a label
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
 PATCH_WEIGHT = 4.0  # of patches beside whole pictures, in spreads of the latter's scores (benchmarks/choices.md)
 SCORED_AGAIN = 1000  # rows of a large pool that are scored anew after each answer
+LEARNS_NAMES = "pretrained"  # the detector that heeds which columns experts named
 GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
 NO_SCORES: Floats = np.zeros(0)
 
@@ -156,7 +159,7 @@ class Learner:
 
     def finish(self, model: Model | None, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
         """A fitted model around trained members (None: the detector alone): the pool is scored once by each part."""
-        detector = self._fit_detector(pool.rows, labels, estimate.value)
+        detector = self._fit_detector(pool.rows, labels, estimate.value, pool.named)
         weight = self.profile.schedule.deep_weight
         by_detector = None if detector is None else detector.score(pool.rows)
         if model is None:
@@ -323,12 +326,17 @@ class Learner:
             return kept
         return _add_patches(model, replace(model, patches=None).score(pool.rows), pool)
 
-    def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector | None:
+    def _fit_detector(
+        self, rows: Floats, labels: Labels, share: float | None, named: Named = NO_NAMES
+    ) -> Detector | None:
         schedule = self.profile.schedule
         if schedule.detector is None:
             return None
+        given = (rows, labels, self.seed, share, schedule.detector_options)
+        if schedule.detector == LEARNS_NAMES and any(labels[row] == ANOMALY for row in named):
+            return DETECTORS.get("named").fit(*given, named)  # type: ignore[no-any-return]
         part: type[Detector] = DETECTORS.get(schedule.detector)
-        return part.fit(rows, labels, self.seed, share, schedule.detector_options)
+        return part.fit(*given)
 
     def _fit_patches(self, pool: Pool, labels: Labels, share: float | None, unit: float) -> PatchPart | None:
         """What patches add, where the pool has them. unit: the spread of the scores that they are added to."""

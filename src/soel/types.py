@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ Rows = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 Labels = NDArray[np.int8]
 Progress = Callable[[int, int], None]  # called with how much is done, of how much
+Named = Mapping[int, Rows]  # the columns of the matrix that experts named, by row of the pool
 Counted = Callable[[int], None]  # called with how much is done
 
 
@@ -57,6 +59,7 @@ VERDICT_WORDS = {
 }
 _BLOCK_ROWS = 65_536
 NO_ROWS: Rows = np.zeros(0, np.int64)
+NO_NAMES: Named = MappingProxyType({})
 
 
 class Kind(StrEnum):
@@ -88,6 +91,7 @@ class Pool:
     where they are many. None where the rows are no pictures, or only the whole picture matters.
     marked: (N, P), the places that experts pointed at; None where nobody did.
     moments: (N, 2), the number of its clip and the second of each frame; None where rows are no frames.
+    named: the columns of rows that experts named: why one is an anomaly, or what is fine in a normal one.
     selected: (N,), rows that joined the pool because of their scores, labelled ones: they teach, and say nothing of how
     many anomalies there are. None where all are a sample of the data.
     """
@@ -99,6 +103,7 @@ class Pool:
     marked: Booleans | None = None
     moments: Floats | None = None
     selected: Booleans | None = None
+    named: Named = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -36,7 +36,7 @@ def test_columns_of_the_data_are_told_apart_from_those_of_the_sheet(run: Run, tm
     run("init", tmp_path / "work", "--data", tmp_path / "data.csv")
     sheet = ask(run, tmp_path / "work", 2)
     assert list(read_rows(sheet)[0]) == [
-        "item", "label", "note", "data item", "item_id", "data session", "x", "session",
+        "item", "label", "note", "because", "data item", "item_id", "data session", "x", "session",
     ]  # fmt: skip
     fill(sheet, ["normal", "normal"])
     assert run("tell", tmp_path / "work", sheet, "--json").document["n_stored"] == 2

@@ -31,7 +31,10 @@ SCORES = Scores(
 
 @pytest.fixture
 def state() -> SessionState:
-    return fold([Answer("p2", Verdict.NORMAL).event("Ann"), Answer("p1", Verdict.SKIP).event("Ann")], budget=5)
+    return fold(
+        [Answer("p2", Verdict.NORMAL, because=("heat", "load")).event("Ann"), Answer("p1", Verdict.SKIP).event("Ann")],
+        budget=5,
+    )
 
 
 @pytest.fixture
@@ -43,9 +46,9 @@ def test_rows_are_sorted_by_rank_and_carry_what_was_said(table: ScoreTable) -> N
     assert list(table.columns) == ["pump", *COLUMNS]
     told = [tuple(row.values()) for row in table.rows()]
     assert told == [
-        ("p2", 1, 2.0, 0.9, 0.01, True, False, "normal", "Ann"),
-        ("p3", 2, 1.0, 0.4, 0.2, True, True, None, None),
-        ("p1", 3, 0.5, 0.1, 1.0, False, False, None, None),
+        ("p2", 1, 2.0, 0.9, 0.01, True, False, "normal", "Ann", "heat;load"),
+        ("p3", 2, 1.0, 0.4, 0.2, True, True, None, None, None),
+        ("p1", 3, 0.5, 0.1, 1.0, False, False, None, None, None),
     ]
     assert table.summary(Path("x.csv"))["n_alarms"] == 2
 

@@ -18,7 +18,20 @@ from soel.learner import Learner
 from soel.model import Blend, Fitted
 from soel.session import Session, SessionConfig
 from soel.settings import Profile
-from soel.types import ANOMALY, NORMAL, Estimate, Evidence, Floats, Kind, Labels, Pool, Progress, Proposal
+from soel.types import (
+    ANOMALY,
+    NO_NAMES,
+    NORMAL,
+    Estimate,
+    Evidence,
+    Floats,
+    Kind,
+    Labels,
+    Named,
+    Pool,
+    Progress,
+    Proposal,
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,7 @@ class FakeLearner(Learner):
     def uses_network(self, labels: Labels) -> bool:
         return False
 
-    def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector:
+    def _fit_detector(self, rows: Floats, labels: Labels, share: float | None, named: Named = NO_NAMES) -> Detector:
         return FromTheMean.fit(rows, labels, self.seed, options={"heed": 0.5} if self.is_sequential else NOTHING)
 
     def prepare(self, pool: Pool, progress: Progress | None = None) -> Blend:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from soel.errors import LabelError, SessionError, SoelError, naming
-from soel.session import Answer, Session, TellResult, read_verdict
+from soel.session import Answer, Session, TellResult
 from soel.session.item_tables import readable_rows
-from soel.session.labels import import_labels, is_scored
+from soel.session.labels import import_labels, is_scored, read_answer
 from soel.tables.rows import read_rows, write_rows
 
-COLUMNS = ("item", "label", "note", "session")
+COLUMNS = ("item", "label", "note", "because", "session")
 N_SHOWN = 5
 
 
@@ -19,7 +19,7 @@ def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
     """Write one line per item: the answer first, then the data's own columns to judge it by, last what is ours."""
     _check_replaceable(session, out)
     header, rows = readable_rows(session.folder, items)
-    lines = [[item, "", "", *row, session.config.session] for item, row in zip(items, rows, strict=True)]
+    lines = [[item, "", "", "", *row, session.config.session] for item, row in zip(items, rows, strict=True)]
     *first, last = COLUMNS
     write_rows(out, [*first, *_tell_apart(header), last], lines)
 
@@ -43,17 +43,15 @@ def read_sheet(session: Session, path: Path) -> list[Answer]:
     answers, faults = [], []
     for number, row in filled:
         try:
-            answers.append(_answer(row))
+            answer = read_answer(row["item"].strip(), row)
+            session.check_columns(answer.item, answer.because or ())
+            answers.append(answer)
         except LabelError as error:
             faults.append(f"row {number} ({row['item']!r}): {error}")
     if faults:
         more = f" And {len(faults) - N_SHOWN} more." if len(faults) > N_SHOWN else ""
         raise LabelError(f"{path.name} was refused, nothing was stored: {' '.join(faults[:N_SHOWN])}{more}")
     return answers
-
-
-def _answer(row: Mapping[str, str]) -> Answer:
-    return Answer(row["item"].strip(), read_verdict(row["label"]), row.get("note", "").strip() or None)
 
 
 def _check_session(session: Session, path: Path, given: Sequence[str]) -> None:
@@ -76,7 +74,10 @@ def _check_replaceable(session: Session, out: Path) -> None:
             f"{out} exists and is not a sheet of this session that could be replaced; choose another --out."
         ) from error
     held = session.state.answers
-    if any(a.item not in held or a.verdict not in {vote.verdict for vote in held[a.item].votes} for a in answers):
+    known = {
+        (item, vote.verdict, named) for item in held for vote in held[item].votes for named in (None, vote.because)
+    }
+    if any((answer.item, answer.verdict, answer.because) not in known for answer in answers):
         raise SessionError(f"{out} holds answers that were not told yet; tell it first, or choose another --out.")
 
 

@@ -166,8 +166,11 @@ class Explainer:
 
     @cached_property
     def groups(self) -> tuple[Part, ...]:
-        """The columns that go together."""
-        return find_groups(self.rows[self.spread], self.column_of)
+        """The columns that go together; first, and a name for its group, is one that experts named."""
+        detector = self.model.detector
+        named = set() if detector is None else set(self.column_of[detector.named_columns].tolist())
+        found = find_groups(self.rows[self.spread], self.column_of)
+        return tuple(tuple(sorted(group, key=lambda column: column not in named)) for group in found)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

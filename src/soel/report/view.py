@@ -89,8 +89,9 @@ class Resembled:
 class AlarmLine:
     """An item in a list: one line of it. rank, score, probability, p_value: None before a fit.
 
-    verdict: what is said of it, as far as the reader may know. why: a sentence beside the chips; details: with all
-    columns. pattern: the number of the pattern of alarms that it belongs to, from 1.
+    verdict, because: what is said of it, as far as the reader may know, and the columns named with it. why: a sentence
+    beside the chips; details: with all columns. pattern: the number of the pattern of alarms that it belongs to,
+    from 1.
     """
 
     item: str
@@ -107,6 +108,7 @@ class AlarmLine:
     details: str = ""
     resembles: Resembled | None = None
     pattern: int | None = None
+    because: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ class Alarms:
             details="" if why is None else say_row(why, self.texts, title=self.title),
             resembles=self.resembled(item),
             pattern=self.pattern_of.get(item),
+            because=() if answered is None else answered.because,
         )
 
     def chips(self, why: RowExplanation, row: int) -> tuple[Chip, ...]:

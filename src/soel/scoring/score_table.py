@@ -14,14 +14,15 @@ from soel.images.decode import SUFFIXES as PICTURE_SUFFIXES
 from soel.images.image_items import MediaItem, Skipped
 from soel.scoring.score import Scores
 from soel.session import SessionState
+from soel.session.events import join_names
 from soel.tables.rows import check_length, check_suffix, write_parquet, write_table
 from soel.types import Booleans
 
-COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who")
+COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who", "because")
 N_TOP = 10
 Names = Mapping[str, Sequence[Any]]
 Cells = Mapping[str, Iterable[Any]]
-Answers = Mapping[str, tuple[str, str]]  # of an item: its label as a word, and who said so last
+Answers = Mapping[str, tuple[str, str, str | None]]  # of an item: its label as a word, who said so last, columns named
 
 
 @dataclass(frozen=True)
@@ -81,26 +82,28 @@ def score_columns(
     names: what each item is called. answers: label and annotator by item. reasons: why items score as they do.
     cells: the items' own columns. A label leaves nothing unsure.
     """
-    label, who, is_known = _find_answers(scores.ids, answers)
+    *told, is_known = _find_answers(scores.ids, answers)
     said = (scores.ranks, scores.scores, scores.probabilities, scores.p_values, scores.alarms)
-    own = dict(zip(COLUMNS, (*said, scores.unsure & ~is_known, label, who), strict=True))
+    own = dict(zip(COLUMNS, (*said, scores.unsure & ~is_known, *told), strict=True))
     columns = {free_name(name, own): values for name, values in names.items()} | own | dict(reasons or {})
     return columns | {free_name(name, columns): each for name, each in (cells or {}).items() if name not in names}
 
 
-def _find_answers(ids: Any, answers: Answers) -> tuple[Any, Any, Booleans]:
-    """Label and annotator of each item, and whether it has any: lists for texts, Arrow arrays for an Arrow array."""
+def _find_answers(ids: Any, answers: Answers) -> tuple[Any, Any, Any, Booleans]:
+    """Label, annotator and named columns of each item, and whether it has a label.
+
+    Lists for texts, Arrow arrays for an Arrow array.
+    """
     if not hasattr(ids, "is_null"):  # a few rows: Arrow would load pandas
-        found = [answers.get(item, (None, None)) for item in ids]
-        return (
-            [label for label, _ in found],
-            [who for _, who in found],
-            np.array([item in answers for item in ids], bool),
-        )
+        found = [answers.get(item, (None, None, None)) for item in ids]
+        label, who, because = ([each[part] for each in found] for part in range(3))
+        return label, who, because, np.array([item in answers for item in ids], bool)
     arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
     at = compute.index_in(ids, value_set=arrow.array(list(answers), arrow.string()))
-    label, who = (arrow.array([pair[part] for pair in answers.values()], arrow.string()).take(at) for part in (0, 1))
-    return label, who, ~np.asarray(label.is_null())
+    label, who, because = (
+        arrow.array([told[part] for told in answers.values()], arrow.string()).take(at) for part in range(3)
+    )
+    return label, who, because, ~np.asarray(label.is_null())
 
 
 def _as_list(values: Any) -> list[Any]:
@@ -108,8 +111,12 @@ def _as_list(values: Any) -> list[Any]:
 
 
 def labels_by_item(state: SessionState) -> Answers:
-    """The label of each labelled item as a word, and who said so last."""
-    return {item: (label.word, state.answers[item].who) for item, label in state.labels.items()}
+    """The label of each labelled item as a word, who said so last, and the columns named with it."""
+    held = state.answers
+    return {
+        item: (label.word, held[item].who, join_names(held[item].because) or None)
+        for item, label in state.labels.items()
+    }
 
 
 def name_rows(

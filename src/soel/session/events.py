@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
@@ -78,6 +80,8 @@ class Answer:
 
     key: made up by the sender, so that the same answer sent twice is stored once; empty for none.
     row: the cells of an item that is in no pool yet, by column.
+    because: the columns whose values are why it is an anomaly, or are fine in a normal item; None keeps those that the
+    annotator named with the same verdict, and an empty one removes them.
     """
 
     item: str
@@ -85,6 +89,7 @@ class Answer:
     note: str | None = None
     key: str = ""
     row: Mapping[str, Any] | None = None
+    because: tuple[str, ...] | None = None
 
     def event(self, who: str, at: str = "", number: int = 0) -> Event:
         """The answer as it is stored."""
@@ -94,6 +99,7 @@ class Answer:
             "note": self.note,
             "key": self.key or None,
             "row": self.row,
+            "because": None if self.because is None else list(self.because),
         }
         body = {name: value for name, value in said.items() if value is not None}
         return Event(self.verdict.value if label is None else "label", who, self.item, body, number, at)
@@ -142,7 +148,7 @@ class Vote:
 
     number, at: of its event. noted: the number of the event that gave the note, None without one. first_label: the
     number of the event of this annotator's first label of the item, None without one. times_aside: how often this
-    annotator skipped it or was unsure.
+    annotator skipped it or was unsure. because: the columns that the annotator named.
     """
 
     who: str
@@ -153,6 +159,7 @@ class Vote:
     first_label: int | None = None
     times_aside: int = 0
     noted: int | None = None
+    because: tuple[str, ...] = ()
 
     @property
     def label(self) -> Label | None:
@@ -204,6 +211,12 @@ class Answered:
         return self.label is not None
 
     @property
+    def because(self) -> tuple[str, ...]:
+        """The columns that were named by annotators who say what holds."""
+        named = (vote.because for vote in self.votes if vote.verdict == self.verdict)
+        return tuple(dict.fromkeys(name for names in named for name in names))
+
+    @property
     def n_labels(self) -> int:
         """How many annotators call it anomaly or normal."""
         return sum(vote.is_label for vote in self.votes)
@@ -216,6 +229,22 @@ class Answered:
     def vote_of(self, who: str) -> Vote | None:
         """What this annotator says."""
         return next((vote for vote in self.votes if vote.who == who), None)
+
+
+def read_names(names: object) -> tuple[str, ...]:
+    """Names of columns from a list, or from text in which ';' separates them and quotes hold a name with a ';'."""
+    if isinstance(names, str):
+        names = next(csv.reader([names.replace("\n", " ")], delimiter=";", skipinitialspace=True), [])
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise LabelError(f"Columns are named in a list of text, or in text separated by ';', got {names!r}.")
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
+def join_names(names: Sequence[str]) -> str:
+    """The text that `read_names` reads."""
+    out = io.StringIO()
+    csv.writer(out, delimiter=";", lineterminator="").writerow(names)
+    return out.getvalue()
 
 
 def settle(votes: Sequence[Vote], decision: Decision | None) -> Answered | None:

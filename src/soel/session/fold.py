@@ -11,7 +11,7 @@ from soel.errors import LabelError, SessionError
 from soel.records import read_body
 from soel.session.alarms import Night
 from soel.session.config import PoolChange, pool_at
-from soel.session.events import ANSWER_KINDS, SELF, Answered, Decision, Event, Vote, settle, verdict_of
+from soel.session.events import ANSWER_KINDS, SELF, Answered, Decision, Event, Vote, read_names, settle, verdict_of
 from soel.session.marks import Mark, read_mark
 from soel.session.people import Lease, is_free
 from soel.session.rounds import ModelRef, Round
@@ -161,7 +161,11 @@ class Folding:
         note, noted = (str(said), event.number) if said is not None else ("", None)
         if said is None and before is not None:
             note, noted = before.note, before.noted
-        own.append(Vote(event.who, verdict, event.number, note, event.at, first, times_aside, noted))
+        named = event.body.get("because")
+        because = () if named is None else read_names(named)
+        if named is None and before is not None and before.verdict is verdict:
+            because = before.because
+        own.append(Vote(event.who, verdict, event.number, note, event.at, first, times_aside, noted, because))
         self._answered.setdefault(event.who, []).append(Undoable(item, event.number))
         self._unsettled.add(item)
 

@@ -118,6 +118,16 @@ class SessionFolder:
         """Whether the items are pictures or frames, rather than rows of a table."""
         return (self.path / MEDIA).exists()
 
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the table's columns; none of pictures."""
+        if self.has_pictures:
+            return ()
+        path = self.verify(self.encoder.name)
+        with reading(path):
+            known = parse_json(path.read_text(encoding="utf-8"))
+        return tuple(str(each["name"]) for each in (known["schema"] or known)["columns"])
+
     @property
     def media_note(self) -> dict[str, Any]:
         """Where the pictures that came with this pool lie, and how they were read."""

@@ -13,11 +13,17 @@ import numpy as np
 
 from soel.errors import LabelError
 from soel.records import body_of
-from soel.session.events import Answer, Event, decision_on, read_verdict, verdict_of
+from soel.session.events import Answer, Event, decision_on, read_names, read_verdict, verdict_of
 from soel.session.marks import Mark, Region, read_mark
 from soel.types import Verdict
 
-ITEM, LABEL, NOTE, MARK = "item_id", "label", "note", "mark"  # data field, and the names of the controls
+ITEM, LABEL, NOTE, MARK, BECAUSE = (
+    "item_id",
+    "label",
+    "note",
+    "mark",
+    "because",
+)  # data field, and the names of the controls
 POINT_WIDTH = 1.0  # percent of the picture's width that a point is drawn with
 CATEGORY = {"id": 1, "name": "anomaly", "supercategory": "anomaly", "keypoints": ["place"], "skeleton": []}
 VISIBLE = 2  # a keypoint that can be seen
@@ -62,6 +68,8 @@ def _annotation(event: Event) -> dict[str, Any]:
         result.append(_control(LABEL, "choices", {"choices": [verdict.value]}))
     if event.body.get("note"):
         result.append(_control(NOTE, "textarea", {"text": [event.body["note"]]}))
+    if event.body.get("because"):
+        result.append(_control(BECAUSE, "textarea", {"text": event.body["because"]}))
     if event.kind == "mark":
         mark = read_mark(event.who, event.body)
         result += [_draw_region(region, mark) for region in mark.regions]
@@ -76,9 +84,11 @@ def _annotation(event: Event) -> dict[str, Any]:
 
 def _read_words(item: str, annotation: Mapping[str, Any]) -> list[Event]:
     """The answer, decision or note of one annotation, if it says anything."""
-    verdict, note = None, ""
+    verdict, note, because = None, "", None
     for part in annotation["result"]:
-        if part["type"] == "choices":
+        if part.get("from_name") == BECAUSE:
+            because = read_names(part["value"]["text"])
+        elif part["type"] == "choices":
             verdict = read_verdict(str(part["value"]["choices"][0]))
         elif part["type"] == "textarea":
             note = str(part["value"]["text"][0])
@@ -89,7 +99,7 @@ def _read_words(item: str, annotation: Mapping[str, Any]) -> list[Event]:
         return [Event("note", who, item, {"note": note}, at=at)] if note else []
     if annotation.get("ground_truth") and verdict.label is not None:
         return [decision_on(item, verdict, who, at)]
-    return [Answer(item, verdict, note or None).event(who, at)]
+    return [Answer(item, verdict, note or None, because=because).event(who, at)]
 
 
 def _read_drawn(item: str, annotation: Mapping[str, Any]) -> list[Event]:

@@ -27,6 +27,7 @@ from soel.session.events import (
     Store,
     as_answers,
     decision_on,
+    read_names,
     read_verdict,
     verdict_of,
 )
@@ -176,6 +177,8 @@ class Labelling:
         for event in events:
             check_text(event.body.get("note") or "")
         self._check_items([str(event.item) for event in events if "row" not in event.body])
+        for event in events:
+            self.check_columns(str(event.item), read_names(event.body.get("because") or ()))
         unique, state = _once_each(events), self.state
         open_items = frozenset(state.open)
         fresh = [event for event in unique if not self._is_known(state, event, open_items)]
@@ -197,6 +200,8 @@ class Labelling:
             if self._folding.has_key(who, str(event.body.get("key") or "")):
                 return True
             if vote is None or vote.verdict != verdict or (item in open_items and not vote.is_label):
+                return False
+            if (named := event.body.get("because")) is not None and read_names(named) != vote.because:
                 return False
         return note is None or note == state.note_of(item, who)
 
@@ -350,6 +355,16 @@ class Labelling:
                     "labelled: check the ids, or start a session with a larger <<pool-rows>>."
                 )
             raise UnknownItemError(f"This session has no item {name_some(unknown)}; nothing was stored. {advice}")
+
+    def check_columns(self, item: str, names: Sequence[str]) -> None:
+        """Refuse names, said of an item, of columns that the session's table does not have."""
+        columns = self.folder.columns if names else ()
+        unknown = [name for name in names if name not in columns]
+        if unknown:
+            raise LabelError(
+                f"Item {item!r} names the columns {name_some(unknown)}, which are not in the data. There are: "
+                f"{name_some(columns) or 'none'}. Nothing was stored."
+            )
 
     def store_night(self, night: Night) -> Night:
         """Store what a look at new data found; returned with its time."""

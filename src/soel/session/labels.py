@@ -18,7 +18,7 @@ from soel.files import parse_json, write_whole
 from soel.records import body_of
 from soel.session import Answer, Event, Session, SessionFolder, SessionState, TellResult, read_verdict
 from soel.session.create import open_session
-from soel.session.events import decision_on, verdict_of
+from soel.session.events import Answered, decision_on, join_names, read_names, verdict_of
 from soel.session.item_tables import read_items
 from soel.session.label_formats import as_coco, as_tasks, read_coco, read_tasks
 from soel.session.marks import read_mark
@@ -66,9 +66,10 @@ def export_labels(
         if form != "csv" and path.suffix.lower() != f".{form}":
             raise ConfigError(f"Labels as {form} need a file called so, got {path.name!r}; call it {path.stem}.{form}.")
         rows = [_as_row(event) | called.get(str(event.item), {}) for event in events]
+        beside = {"mark": "", "because": ""}  # what few entries have
         columns = list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS)
         write = write_rows if form == "csv" else partial(write_table, what="labels")
-        write(path, columns, [[row.get(name, "" if name == "mark" else None) for name in columns] for row in rows])
+        write(path, columns, [[row.get(name, beside.get(name)) for name in columns] for row in rows])
     elif form == "json":
         labels = [called.get(str(event.item), {}) | _as_entry(event) for event in events]
         _write_json(path, {"format": OURS, "version": VERSION, "session": session.config.session, "labels": labels})
@@ -100,7 +101,7 @@ def _names_by_item(
     ids: Sequence[str], names: Mapping[str, Sequence[Any]], wanted: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     """What these items are called, without the columns that a file of labels has anyway."""
-    own = [name for name in names if name not in (*COLUMNS, "mark", "id", "item")]
+    own = [name for name in names if name not in (*COLUMNS, "mark", "because", "id", "item")]
     return {item: {name: names[name][row] for name in own} for row, item in enumerate(ids) if item in wanted}
 
 
@@ -114,13 +115,16 @@ def _as_entry(event: Event) -> dict[str, Any]:
         "at": event.at,
         "kind": KIND_WORDS.get(event.kind, "answer"),
     }
-    return entry | {"mark": event.body} if event.kind == "mark" else entry
+    beside = {"mark": event.body} if event.kind == "mark" else {}
+    return entry | beside | ({"because": event.body["because"]} if event.body.get("because") else {})
 
 
 def _as_row(event: Event) -> dict[str, Any]:
     """The same as cells of a table."""
     entry = _as_entry(event)
     row = {"item_id": entry.pop("item")} | entry
+    if "because" in row:
+        row["because"] = join_names(row["because"])
     return row | {"mark": json.dumps(event.body)} if event.kind == "mark" else row
 
 
@@ -158,7 +162,7 @@ def _store_watched(session: Session, rows: Sequence[Mapping[str, str]], who: str
     from soel.session.feedback import record_feedback
 
     filled = [row for row in rows if row.get("label", "").strip()]
-    answers = [Answer(row["alarm_id"], read_verdict(row["label"]), row.get("note") or None) for row in filled]
+    answers = [read_answer(row["alarm_id"], row) for row in filled]
     names = [who or row.get("who", "").strip() or "expert" for row in filled]
     return record_feedback(session, list(zip(names, answers, strict=True)))
 
@@ -176,13 +180,22 @@ def _store_scored(session: Session, rows: Sequence[Mapping[str, str]], who: str 
     known, held = frozenset(session.ids), session.state.answers
     labelled = [(row[column].strip(), row) for row in rows if row["label"].strip()]
     here = [(item, row) for item, row in labelled if item in known]
-    fresh = [(item, row) for item, row in here if item not in held or held[item].verdict != row["label"].strip()]
-    events = [
-        Answer(item, read_verdict(row["label"]), row.get("note") or None).event(row["who"].strip())
-        for item, row in fresh
-    ]
+    fresh = [(item, row) for item, row in here if _is_new(held.get(item), row)]
+    events = [read_answer(item, row).event(row["who"].strip()) for item, row in fresh]
     told, unknown = session.take_in(_signed(events, who)), tuple(item for item, _ in labelled if item not in known)
     return replace(told, n_repeated=told.n_repeated + len(here) - len(fresh), unknown=unknown)
+
+
+def _is_new(held: Answered | None, row: Mapping[str, str]) -> bool:
+    """Whether a row of scores says something else of its item than what holds."""
+    named = read_names(row.get("because") or "")
+    return held is None or held.verdict != row["label"].strip() or bool(named and named != held.because)
+
+
+def read_answer(item: str, row: Mapping[str, Any]) -> Answer:
+    """The answer that a row of a table says: its label, its note, and the columns that it names."""
+    named, note = read_names(row.get("because") or ""), str(row.get("note") or "").strip()
+    return Answer(item, read_verdict(str(row["label"])), note or None, because=named or None)
 
 
 def read_labels(path: Path) -> list[Event]:
@@ -235,7 +248,7 @@ def _from_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> list[Event]:
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
     if rows and "session" in rows[0]:  # a sheet: its other columns are those of the data, whatever they are called
-        rows = [{name: row[name] for name in (item, "label", "note") if name in row} for row in rows]
+        rows = [{name: row[name] for name in (item, "label", "note", "because") if name in row} for row in rows]
     filled = [row for row in rows if row["label"].strip() or _kind_of(row) in ("note", "mark")]
     return [_from_entry({**row, "item": row[item]}) for row in filled]
 
@@ -263,7 +276,7 @@ def _from_entry(entry: Mapping[str, Any]) -> Event:
         return decision_on(item, read_verdict(label), who, at)
     if kind != "answer":
         raise LabelError(f"{kind!r} is not a kind of entry. Use answer, decision, note or mark.")
-    return Answer(item, read_verdict(label), note or None).event(who, at)
+    return read_answer(item, entry).event(who, at)
 
 
 def take_label_column(session: Session, who: str) -> int:

@@ -55,9 +55,9 @@ from soel.session.rounds import (
     rows_of,
 )
 from soel.session.standing import AskResult, FitResult, Status, measure_quality
-from soel.session.state import Comparison, Fit, SessionState
+from soel.session.state import Comparison, Fit, NamedEffect, SessionState
 from soel.settings import Profile
-from soel.types import NO_ROWS, Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
+from soel.types import NO_NAMES, NO_ROWS, Booleans, Evidence, Floats, Label, Named, Pool, Progress, Proposal
 
 if TYPE_CHECKING:
     from soel.learner import Learner
@@ -172,13 +172,22 @@ class Session(Labelling):
         return self.pool_in(self.folder)
 
     def pool_in(self, place: SessionFolder, known: SessionState | None = None) -> Pool:
-        """The rows of the pool of a moment. known: whose marks are to be learnt from; without it, none are shown."""
+        """The rows of the pool of a moment. known: whose marks and named columns are learnt from; without it, none."""
         rows = place.pool
         kind = Profile.from_json(self.config.settings).kind
         assert kind is not None  # a session's profile is settled when it is created
         marked = None if known is None else self._find_marks(place, known)
         selected = None if known is None else find_selected(place, known.nights, known.adopted)
-        return Pool(rows, kind, place.identity, place.patches, marked, place.moments, selected)
+        named = NO_NAMES if known is None else self._find_named(place, known)
+        return Pool(rows, kind, place.identity, place.patches, marked, place.moments, selected, named)
+
+    def _find_named(self, place: SessionFolder, known: SessionState) -> Named:
+        """The columns of the matrix that people named, by row."""
+        if not known.named:
+            return NO_NAMES
+        encoder, rows = read_encoder(place), rows_of(place.ids, known.named)
+        found = {row: encoder.features_of(known.named[item]) for item, row in rows.items()}
+        return {row: columns for row, columns in found.items() if len(columns)}
 
     def _find_marks(self, place: SessionFolder, known: SessionState) -> Booleans | None:
         """Which places (N, P) annotators marked; None without marks, or where places are not looked at."""
@@ -204,10 +213,11 @@ class Session(Labelling):
         model = self.learner.learn(warm, pool, told, labels, progress)
         ref = self._save_model(place, f"fit-{len(state.rounds):04d}", model)
         advice, known = self._measure_advice(state, model), state.last_event
-        fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice, comparison)
+        effect = _measure_names(model, pool, len(state.named)) if state.named else None
+        fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice, comparison, effect)
         estimate = Event("estimate", SELF, body={"estimate": body_of(model.estimate), "after": known})
         self._append([estimate, Event("fit", SELF, body=body_of(fit))])
-        return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
+        return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state, effect))
 
     def promote(self, number: int, who: str = "owner") -> None:
         """Let the fit of this number, from 1, score from now on: a candidate, or an earlier one to go back to."""
@@ -431,10 +441,22 @@ def make_learner(config: SessionConfig) -> Learner:
     return Learner(profile, config.seed, rule, contamination=config.contamination)
 
 
-def _note(state: SessionState) -> str:
+def _measure_names(model: Fitted, pool: Pool, n_answers: int) -> NamedEffect:
+    """What named columns change in a fitted model: the alarms of the pool beside as many without the names."""
+    is_alarm, without = model.pool_scores > model.threshold, model.pool_scores
+    n_alarms, detector = int(is_alarm.sum()), model.detector
+    if detector is not None and detector.unnamed() is not detector:
+        without = without - detector.score(pool.rows) + detector.unnamed().score(pool.rows)
+    highest = np.argsort(-without, kind="stable")[:n_alarms]
+    return NamedEffect(n_answers, n_alarms - int(is_alarm[highest].sum()), n_alarms)
+
+
+def _note(state: SessionState, effect: NamedEffect | None) -> str:
     if not state.labels:
         return "Nothing was labelled: the model learned as if all items were normal."
+    named = "" if effect is None else str(effect.message)
     if state.n_anomalies in (0, len(state.labels)):
         word = Label(state.n_anomalies > 0).word
-        return f"All labels say {word}: the estimate of the contamination is rough until both kinds were seen."
-    return ""
+        rough = f"All labels say {word}: the estimate of the contamination is rough until both kinds were seen."
+        return f"{rough} {named}".rstrip()
+    return named

@@ -18,6 +18,7 @@ from soel.session.marks import Mark
 from soel.session.people import Lease
 from soel.session.pool_records import StoppingAdvice
 from soel.session.rounds import ModelRef, Round
+from soel.text import Message
 from soel.types import ANOMALY, Estimate, Label
 
 
@@ -62,6 +63,23 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class NamedEffect:
+    """What columns that experts named did to a fit: of `n_alarms` alarms, `n_moved` would not be among as many without
+    the names of `n_answers` answers.
+    """
+
+    n_answers: int
+    n_moved: int
+    n_alarms: int
+
+    @property
+    def message(self) -> Message:
+        """In words."""
+        counts = {"moved": self.n_moved, "alarms": self.n_alarms}
+        return Message("because.effect" if self.n_moved else "because.nothing", {"n": self.n_answers, **counts})
+
+
+@dataclass(frozen=True)
 class Fit:
     """A finished fit.
 
@@ -69,7 +87,7 @@ class Fit:
     figures: what it says of the pool, roughly.
     after: the number of the last event that was known when it began.
     advice: what was measured on the way about when to stop; None where nothing could be compared.
-    comparison: of a candidate with the model that scored then.
+    comparison: of a candidate with the model that scored then. named: None where no column was named.
     n_rounds: how many rounds were drawn until then. pool: the number of the pool it saw.
     at: the time of its event.
     """
@@ -81,6 +99,7 @@ class Fit:
     after: int
     advice: StoppingAdvice | None = None
     comparison: Comparison | None = None
+    named: NamedEffect | None = None
     n_rounds: int = field(default=0, metadata=BESIDE)
     pool: int = field(default=1, metadata=BESIDE)
     at: str = field(default="", metadata=BESIDE)
@@ -207,7 +226,10 @@ class SessionState:
         """Everything that stands, oldest first: each annotator's newest answer, the owner's decisions, notes, marks."""
         found = list[Event]()
         for item, answered in self.answers.items():
-            answers = ((vote, Answer(item, vote.verdict, vote.note or None)) for vote in answered.votes)
+            answers = (
+                (vote, Answer(item, vote.verdict, vote.note or None, because=vote.because or None))
+                for vote in answered.votes
+            )
             found += [answer.event(vote.who, vote.at, vote.number) for vote, answer in answers]
             if (ruled := answered.decision) is not None:
                 found.append(decision_on(item, ruled.verdict, ruled.who, ruled.at, ruled.number))
@@ -263,10 +285,18 @@ class SessionState:
 
     @cached_property
     def labels_digest(self) -> str:
-        """A digest of the labels that hold and of the marks that count, whatever their order."""
+        """A digest of the labels that hold, and of the marks and named columns that count, whatever their order."""
         labels: list[Any] = [[item, label] for item, label in sorted(self.labels.items())]
         drawn = sorted((item, mark.who, body_of(mark)) for item, own in self.taught_marks.items() for mark in own)
-        return hashlib.sha256(json.dumps([labels, drawn] if drawn else labels).encode()).hexdigest()
+        known: list[Any] = [labels, drawn] if drawn else labels
+        if self.named:
+            known = [labels, drawn, sorted((item, sorted(names)) for item, names in self.named.items())]
+        return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+
+    @cached_property
+    def named(self) -> dict[str, tuple[str, ...]]:
+        """The columns that experts named for labelled items: why one is an anomaly, or what is fine in a normal one."""
+        return {item: names for item in self.labels if (names := self.answers[item].because)}
 
     @cached_property
     def taught_marks(self) -> dict[str, tuple[Mark, ...]]:

@@ -41,7 +41,7 @@ N_CHECKED = 2.0  # rows on each side of the threshold that are drawn by chance, 
 COVER_ROWS = 2000  # of the pool, that say how far a row lies from the others
 COVERED = 0.999  # of the pool's rows lie within the cover
 MANY_OUTSIDE = 0.05  # of a night's rows: the pool no longer covers what comes in
-SHEET = ("alarm_id", "question", "label", "note", "input", "row", "name", "score", "probability", "why")
+SHEET = ("alarm_id", "question", "label", "note", "because", "input", "row", "name", "score", "probability", "why")
 Verdict = Literal["fine", "look", "stale"]
 
 
@@ -228,7 +228,7 @@ def write_questions(session: Session) -> Path | None:
     own = list(dict.fromkeys(name for each in cells for name in each))
     header = [*SHEET, *(free_name(name, SHEET) for name in own)]
     lines = [
-        [row["alarm_id"], row["question"], "", "", *(row[name] for name in shown), *map(each.get, own)]
+        [row["alarm_id"], row["question"], "", "", "", *(row[name] for name in shown), *map(each.get, own)]
         for row, each in zip(rows, cells, strict=True)
     ]
     out = session.folder.path / "alarms.csv"

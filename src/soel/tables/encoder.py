@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -83,6 +83,10 @@ class Encoder:
         """Which of `used_columns` each column of the matrix comes from: (n_features,)."""
         widths = [len(code.feature_names) for code in self._used]
         return np.repeat(np.arange(len(widths)), widths)
+
+    def features_of(self, names: Collection[str]) -> NDArray[np.int64]:
+        """The columns of the matrix that come from columns with these names; none from one that is not used."""
+        return np.flatnonzero(np.isin(np.array(self.used_columns, object)[self.column_of], list(names)))
 
     @property
     def n_features(self) -> int:

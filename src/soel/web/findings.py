@@ -71,6 +71,7 @@ class Findings:
         state = session.state
         outcome, seen, estimate = self.outcome(state), self._view_model.view_for(user, state), state.estimate
         assert estimate is not None  # every fit stores its estimate first
+        effect = None if state.fit is None else state.fit.named
         labels, cut, quality = label_vector(seen, session.ids), outcome.threshold, session.quality()
         line = lead(session, outcome, labels)
         return ResultsView(
@@ -82,7 +83,7 @@ class Findings:
             [] if quality is None else quality_words(quality, t),
             foreseen_words(outcome.scores > cut, labels, t),
             unsure_words(outcome.count_unsure(labels, estimate), estimate, t),
-            list(advice_words(session.stopping_advice(), t)),
+            [*advice_words(session.stopping_advice(), t), *([] if effect is None else [t.say(effect.message)])],
         )
 
     def alarms(self, user: User, t: Texts, threshold: float | None = None) -> Alarms:

@@ -15,6 +15,7 @@ from soel.checks import (
     check_text,
     clean_name,
 )
+from soel.session.events import Answer
 from soel.session.marks import MOST_POINTS, MOST_REGIONS, Shape
 from soel.types import Verdict
 
@@ -45,13 +46,24 @@ class TurnIn(RequestBody):
 
 
 class AnswerIn(RequestBody):
-    """One answer to one item. key: made up by the sender; an answer that is sent twice under it is stored once."""
+    """One answer to one item. key: made up by the sender; an answer that is sent twice under it is stored once.
+
+    because: the columns whose values are why it is an anomaly, or are fine; null keeps those of the same answer.
+    """
 
     item: ItemId
     verdict: Verdict
     note: Note | None = None
+    because: Annotated[list[Annotated[str, Field(max_length=LONGEST_ID)]], Field(max_length=1000)] | None = None
     tab: Tab = ""
     key: Tab = ""
+
+    @property
+    def answer(self) -> Answer:
+        """What is stored of it."""
+        words = None if self.note is None else self.note.strip()
+        because = None if self.because is None else tuple(self.because)
+        return Answer(self.item, self.verdict, words, self.key, because=because)
 
 
 class UndoIn(RequestBody):

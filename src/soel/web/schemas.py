@@ -127,7 +127,8 @@ class MapsOut(BaseModel):
 class ItemOut(EntryOut):
     """One item, ready to be shown, with this user's answer and note. version: of the newest event it knows of.
 
-    fields: values of a row, those that stand out first. n_fields: how many there are in all.
+    fields: values of a row, those that stand out first. n_fields: how many there are in all. because: the columns that
+    this user named. named: what others named, as far as this user may know it.
     """
 
     version: int
@@ -141,16 +142,22 @@ class ItemOut(EntryOut):
     note: str
     notes: list[NoteOut]
     marks: list[MarkOut]
+    because: list[str] = []
+    named: list[NoteOut] = []
 
 
 class DecisionOut(EntryOut):
-    """An answer that holds. verdict may be 'disagreement'. mine: the user's own answer. decided: by the owner."""
+    """An answer that holds. verdict may be 'disagreement'. mine: the user's own answer. decided: by the owner.
+
+    because: the columns that were named with it.
+    """
 
     verdict: str
     mine: Verdict | None
     who: list[str]
     decided: bool
     notes: list[NoteOut]
+    because: list[str]
 
 
 class DecisionsOut(BaseModel):
@@ -296,7 +303,8 @@ class ResultsView:
     """What the last fit says of the pool, for one reader: the results page and its API.
 
     promise: what the threshold's rule promises. quality: what the newest spot check proves. foreseen: how much a check
-    would tell. unsure: how many items are not sure. advice: whether more labels are worth it. All are sentences.
+    would tell. unsure: how many items are not sure. advice: whether more labels are worth it, and
+    what named columns did. All are sentences.
     """
 
     threshold: float

@@ -15,7 +15,7 @@ from soel.files import write_whole
 from soel.records import body_of
 from soel.report.outcome import has_outcome
 from soel.report.view import Picture, Resembled
-from soel.session import Answer, Session, SessionState
+from soel.session import Answer, Answered, Session, SessionState
 from soel.session.growth import remove_items
 from soel.session.labels import TakenLabels, take_labels
 from soel.session.people import turn_of, waiting_for
@@ -224,6 +224,8 @@ class ViewModel:
             note=written.pop(user.name, ""),
             notes=[NoteOut(who=who, text=text) for who, text in written.items()],
             marks=self.marks(user, item, state),
+            because=[] if vote is None else list(vote.because),
+            named=[] if item not in state.answers else _named_by_others(state.answers[item], user.name),
         )
 
     def picture(self, user: User, item: str, size: int, with_map: bool) -> Picture | None:
@@ -237,13 +239,13 @@ class ViewModel:
         drawn = state.marks.get(item, ())
         return [MarkOut(who=mark.who, mine=mark.who == user.name, regions=body_of(mark)["regions"]) for mark in drawn]
 
-    def answer(self, user: User, item: str, verdict: Verdict, note: str | None, key: str = "") -> None:
+    def answer(self, user: User, answer: Answer) -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training.
 
-        key: an answer with a key that this user sent before is not stored again.
+        An answer with a key that this user sent before is not stored again.
         """
         before = self.session.state.open
-        self.session.tell([Answer(item, verdict, None if note is None else note.strip(), key)], user.name)
+        self.session.tell([answer], user.name)
         if before and not self.session.state.open:
             self.go_on()
 
@@ -364,6 +366,11 @@ class ViewModel:
             raise
         except SessionError:
             return (texts("why.chosen"),)
+
+
+def _named_by_others(answered: Answered, who: str) -> list[NoteOut]:
+    others = (vote for vote in answered.votes if vote.because and vote.who != who)
+    return [NoteOut(who=vote.who, text="; ".join(vote.because)) for vote in others]
 
 
 def _opinions(state: SessionState, who: str) -> tuple[int, int]:

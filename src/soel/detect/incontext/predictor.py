@@ -249,9 +249,9 @@ class Predictor:
         return self.context.mean([softmax(shares[0], -1) for shares in outputs if shares is not None])
 
 
-@remember(1)
+@remember(2)
 def encode_context(context: PoolContext) -> EncodedContext:
-    """A context before any label; that of the last one is kept for the next answer."""
+    """A context before any label; those of the last two are kept for the next answer."""
     return EncodedContext(context)
 
 

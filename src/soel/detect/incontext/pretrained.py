@@ -150,6 +150,11 @@ class Pretrained(Detector):
         free = self.context.values[self.labels == UNLABELLED]
         return Chances(self._score_exactly(free), _probabilities(self._with_labels.log_odds(free)))
 
+    @property
+    def known_rows(self) -> Floats:
+        """The rows (m, d) of the context, with their columns in the given order."""
+        return self.context.values[:, np.argsort(self.columns)]
+
     def query_score(self, x: Floats) -> Floats:
         """Scores (n,) with the labels while these hold few anomalies, and the more of them the more without.
 

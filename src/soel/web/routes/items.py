@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from soel.report.reasons import find_why
 from soel.report.view import AlarmLine, Alarms, Chip
+from soel.session.events import join_names
 from soel.tables.rows import write_table
 from soel.text import Texts
 from soel.web.auth import User
@@ -102,7 +103,7 @@ def download_items(context: ContextDep, owner: OwnerDep, texts: TextsDep, wanted
     alarms = context.findings.alarms(owner, texts, wanted.threshold)
     rows = context.view_model.listing.rows(wanted, alarms.state, alarms.outcome, alarms.pattern_of).tolist()
     columns = context.view_model.items.columns()
-    head = ["id", "name", "rank", "score", "probability", "alarm", "label", "who", *columns]
+    head = ["id", "name", "rank", "score", "probability", "alarm", "label", "who", "because", *columns]
     body = ([*_facts(alarms, row), *(column[row] for column in columns.values())] for row in rows)
     return as_download(f"items.{form}", write_to_bytes(f".{form}", lambda path: write_table(path, head, body)))
 
@@ -114,4 +115,4 @@ def _facts(alarms: Alarms, row: int) -> list[Any]:
     scores: list[Any] = ["", "", "", ""]
     if known.rank is not None:
         scores = [known.rank, known.score, known.probability, known.is_alarm]
-    return [known.item, known.title, *scores, known.verdict or "", who]
+    return [known.item, known.title, *scores, known.verdict or "", who, join_names(known.because)]

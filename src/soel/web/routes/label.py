@@ -106,7 +106,7 @@ def read_image(
 def give_answer(message: AnswerIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Store one answer. It is on disk before this replies."""
     with view_model.session.one_state():
-        view_model.answer(user, message.item, message.verdict, message.note, message.key)
+        view_model.answer(user, message.answer)
         return _next(view_model, user, message.tab, message.item)
 
 
@@ -190,6 +190,7 @@ def _decision_out(items: ItemView, state: SessionState, item: str, answered: Ans
         who=sorted({each.who for each in answered.votes} or {answered.who}),
         decided=answered.decision is not None,
         notes=[NoteOut(who=note.who, text=note.text) for note in state.notes_of(item)],
+        because=list(answered.because),
     )
 
 

@@ -1,6 +1,6 @@
 // One item, big and clear: a row of a table, a picture, or a frame with the seconds around it.
 
-import { apart, draw, imageAddress, make } from "./dom.js";
+import { apart, draw, imageAddress, make, say } from "./dom.js";
 import { Marks } from "./marks.js";
 import { read } from "./sync.js";
 import { figures, t } from "./text.js";
@@ -35,14 +35,56 @@ export function strip(shape, name) {
   return picture;
 }
 
-export function fieldList(fields) {
+const KEYS = 9; // values that have a key: those of a group, which the Tab key goes through
+let because = null; // the names of values that were pressed on the item of the page; null where none can be
+
+// The names that were pressed; null where none can be.
+export const named = () => (because === null ? null : [...because.names]);
+
+// A digit presses a value of the group that has the focus, else of the first; says whether it was one.
+export function valueKey(key) {
+  const lists = [...document.querySelectorAll(".pressable")];
+  const held = lists.find((list) => list.contains(document.activeElement)) ?? lists[0];
+  const button = /^[1-9]$/.test(key) ? held?.querySelectorAll(".press")[Number(key) - 1] : undefined;
+  button?.click();
+  return button !== undefined;
+}
+
+// Goes from the first group, which has the digits while nothing has the focus, to the second; says whether there is one.
+export function groupKey() {
+  const next = document.activeElement === document.body ? document.querySelectorAll(".pressable")[1] : undefined;
+  next?.focus();
+  return next !== undefined;
+}
+
+function press(name) {
+  if (!because.names.delete(name)) because.names.add(name);
+  const isIn = because.names.has(name);
+  for (const each of document.querySelectorAll(".press")) if (each.dataset.name === name) each.setAttribute("aria-pressed", String(isIn));
+  say(t(isIn ? "because.pressed" : "because.released", { name }));
+  because.onPress(named());
+}
+
+// A value's name; on the label page a button, which says that the value is why, or is fine.
+function nameOf(field, key, isPressable) {
+  if (!isPressable) return make("span", { class: "name" }, apart(field.name));
+  const attributes = { type: "button", class: "name press", tabindex: -1, "data-name": field.name, title: t("because.press"), "aria-pressed": String(because.names.has(field.name)), "aria-keyshortcuts": String(key) };
+  return make("button", { ...attributes, onclick: () => press(field.name) }, make("kbd", { "aria-hidden": "true" }, String(key)), apart(field.name));
+}
+
+// Values in groups of as many as there are digits.
+const pressable = (fields) => fields.flatMap((_, at) => (at % KEYS ? [] : [
+  make("div", { class: "pressable", role: "group", tabindex: 0, "aria-label": t("because.group") }, fieldList(fields.slice(at, at + KEYS), true)),
+]));
+
+export function fieldList(fields, isPressable = false) {
   const list = make("ul", { class: "fields" });
-  for (const field of fields) {
+  for (const [at, field] of fields.entries()) {
     list.append(
       make(
         "li",
         { class: field.stands_out ? "field out" : "field" },
-        make("span", { class: "name" }, apart(field.name)),
+        nameOf(field, at + 1, isPressable),
         make("span", { class: "value" }, apart(field.value)),
         make("span", { class: "strip-cell" }, ...(field.strip ? [strip(field.strip, field.name)] : [])),
         make("span", { class: "words" }, field.words),
@@ -54,8 +96,9 @@ export function fieldList(fields) {
 
 function groups({ fields, n_standing_out: n }) {
   const parts = [];
-  if (n > 0) parts.push(make("h3", { class: "group-title" }, t("card.out", { n })), fieldList(fields.slice(0, n)));
-  if (n < fields.length) parts.push(make("h3", { class: "group-title" }, t(n > 0 ? "card.others" : "card.usual")), fieldList(fields.slice(n)));
+  const list = (some) => (because === null ? [fieldList(some)] : pressable(some));
+  if (n > 0) parts.push(make("h3", { class: "group-title" }, t("card.out", { n })), ...list(fields.slice(0, n)));
+  if (n < fields.length) parts.push(make("h3", { class: "group-title" }, t(n > 0 ? "card.others" : "card.usual")), ...list(fields.slice(n)));
   return parts;
 }
 
@@ -116,8 +159,9 @@ function media(item, mapped) {
   return [make("div", { class: "look" }, zoom.frame, make("div", { class: "picture-tools" }, zoom.tools, marks.tools), alike), ...thumbs(t("card.seconds"), item.frames.map(frameEntry))];
 }
 
-// mapped: whether unusual places are drawn from the beginning
-export function body(item, mapped = false) {
+// mapped: whether unusual places are drawn from the beginning. onPress(names): a value was pressed, where it can be
+export function body(item, mapped = false, onPress = null) {
+  because = onPress === null || item.kind !== "table" ? null : { names: new Set(item.because), onPress };
   if (item.kind !== "table") return media(item, mapped);
   [zoom, marks] = [null, null];
   return row(item);

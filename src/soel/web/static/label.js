@@ -1,7 +1,7 @@
 // The labelling page: one key, one decision, on to the next.
 
 import { get, post, tab } from "./api.js";
-import { body, pictureKey, summary } from "./card.js";
+import { body, groupKey, named, pictureKey, summary, valueKey } from "./card.js";
 import { apart, draw, find, make, say, status, tell } from "./dom.js";
 import { showReading } from "./reading.js";
 import { showReasons } from "./reasons.js";
@@ -14,6 +14,7 @@ let session = null; // where the session stands
 let current = null; // the item on the page
 let chosen = null; // an item the expert went back to; null follows the open ones
 let busy = true;
+let isUnderway = false; // whether a key was pressed here: the first Tab of a page goes to its top
 let trained = false; // whether this page saw a training
 let nextLook = 0; // a look at the session that is to come
 let noted = null; // the item that the note in the field is about, and its note as far as it is stored
@@ -95,7 +96,8 @@ async function show(id) {
   if (item === null) return; // another one is wanted by now
   current = item;
   find("item-title").firstElementChild.textContent = item.title;
-  find("item-body").replaceChildren(...body(item));
+  find("item-body").replaceChildren(...body(item, false, (names) => showNames(names, item.item)));
+  showNames(named(), null);
   const ids = order();
   const place = ids.indexOf(id);
   find("item-place").textContent = item.verdict ? t("label.you_said", { verdict: t(`said.${item.verdict}`) }) : "";
@@ -107,7 +109,8 @@ async function show(id) {
   }
   noted = { item: id, note: item.note };
   find("note").value = drafts.get(noteName(id)) ?? item.note;
-  find("notes").replaceChildren(...item.notes.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
+  const others = [...item.notes, ...item.named.map(({ who, text }) => ({ who, text: `${t("because.list")} ${text}` }))];
+  find("notes").replaceChildren(...others.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
   say(summary(item));
   showWhy(id);
   if (item.kind === "table" && !session.is_check) showReasons(id, () => current?.item === id);
@@ -221,11 +224,13 @@ async function answer(verdict) {
   const shown = current;
   const { item } = shown;
   const note = drafts.get(noteName(item)); // without one, the note that is stored stays
+  const names = named();
+  const because = names?.length || shown.because.length ? names : null;
   const later = chosen === null ? [] : order().slice(order().indexOf(item) + 1);
   chosen = later.find((id) => !session.open.includes(id)) ?? null;
   current = { ...shown, item: null }; // the same item may come back, and is then shown anew
   const send = async () => {
-    const reply = await change(item, "/api/answers", { item, verdict, note, tab });
+    const reply = await change(item, "/api/answers", { item, verdict, note, because, tab });
     if (note !== null) drafts.drop(noteName(item), note);
     return reply;
   };
@@ -233,6 +238,14 @@ async function answer(verdict) {
   if (reply) return storeNote(item, note ?? shown.note); // what was typed meanwhile
   chosen = shown.item === session?.open[0] ? null : shown.item;
   if (current?.item === null) current = shown;
+}
+
+// Says which values were pressed, and stores them at once with an answer that was given before. pressed: the item
+function showNames(names, pressed) {
+  find("because").textContent = names?.length ? t("because.shown", { names: names.join("; ") }) : "";
+  const { item, verdict } = current;
+  if (pressed !== item || !(verdict === "anomaly" || verdict === "normal")) return;
+  act(() => change(item, "/api/answers", { item, verdict, because: names, tab }), { done: () => t(names.length ? "saved.because" : "saved.no_because", { names: names.join("; ") }) });
 }
 
 // Only what was answered in this window can be taken back in it.
@@ -325,7 +338,10 @@ document.addEventListener("keydown", (event) => {
   else if (key === "z") undo();
   else if (key in moves) move(moves[key]);
   else if (key === "?") find("help").showModal();
-  else if (!pictureKey(key)) return;
+  else if (key === "tab") {
+    if (!isUnderway || event.shiftKey || !groupKey()) return;
+  } else if (!pictureKey(key) && !valueKey(key)) return;
+  isUnderway = true;
   event.preventDefault();
 });
 for (const button of document.querySelectorAll(".actions .answer")) {

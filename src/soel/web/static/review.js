@@ -13,8 +13,9 @@ const redraw = new Set(); // items that were changed since the last read
 function entry(decision) {
   const group = choices(decision.title, decision.mine, (verdict) => change(decision, verdict), VERDICTS);
   const by = make("p", { class: "muted small" }, `${t("review.by")} `, apart(decision.who.join(", ")));
+  const because = decision.because.length ? [make("p", { class: "small" }, `${t("because.list")} `, apart(decision.because.join("; ")))] : [];
   const notes = decision.notes.map((note) => make("p", { class: "small" }, apart(note.text), make("span", { class: "muted" }, " – ", apart(note.who))));
-  return make("li", {}, itemLink(decision), make("div", {}, group, ...counted(decision)), make("div", {}, by, ...notes));
+  return make("li", {}, itemLink(decision), make("div", {}, group, ...counted(decision)), make("div", {}, by, ...because, ...notes));
 }
 
 // What counts, where it is not simply the user's own answer.

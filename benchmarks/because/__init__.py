@@ -1,0 +1,1 @@
+"""What it is worth that an expert names the column that is why, beside the same answers without a name."""

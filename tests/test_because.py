@@ -1,0 +1,98 @@
+"""Columns that experts name beside a label: why it is an anomaly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from soel import SOEL, LabelError
+from soel.assess.metrics import auroc
+from soel.types import Rows
+
+
+def make_table(n_rows: int = 300, n_anomalies: int = 15) -> tuple[pd.DataFrame, np.ndarray]:
+    """Twelve columns of noise; anomalies are large in the last."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n_rows, 12))
+    x[:n_anomalies, -1] += 2.5
+    return pd.DataFrame(x, columns=list("abcdefghijkl")), np.arange(n_rows) < n_anomalies
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    return make_table()
+
+
+@pytest.fixture(scope="module")
+def labels() -> np.ndarray:
+    known = np.full(300, -1)
+    known[0], known[[50, 90, 130, 200]] = 1, 0
+    return known
+
+
+@pytest.fixture(scope="module")
+def named(table: tuple[pd.DataFrame, np.ndarray], labels: np.ndarray) -> SOEL:
+    return SOEL(random_state=0).fit(table[0], labels, because={0: ["l"]})
+
+
+def test_a_named_column_finds_more_anomalies(
+    table: tuple[pd.DataFrame, np.ndarray], labels: np.ndarray, named: SOEL
+) -> None:
+    x, truth = table
+    free = labels == -1
+    without = SOEL(random_state=0).fit(x, labels).anomaly_score(x)
+    assert auroc(truth[free], named.anomaly_score(x)[free]) > auroc(truth[free], without[free]) + 0.03
+
+
+def test_no_names_and_names_of_normal_rows_change_no_score(
+    table: tuple[pd.DataFrame, np.ndarray], labels: np.ndarray
+) -> None:
+    x, _ = table
+    plain = SOEL(random_state=0).fit(x, labels).anomaly_score(x)
+    assert np.array_equal(plain, SOEL(random_state=0).fit(x, labels, because={}).anomaly_score(x))
+    assert np.array_equal(plain, SOEL(random_state=0).fit(x, labels, because={50: ["a"]}).anomaly_score(x))
+
+
+def test_positions_name_columns_and_a_saved_model_keeps_the_names(
+    table: tuple[pd.DataFrame, np.ndarray], labels: np.ndarray, named: SOEL, tmp_path: Path
+) -> None:
+    x, _ = table
+    array = x.to_numpy()
+    by_position = SOEL(random_state=0).fit(array, labels, because={0: [11]})
+    assert np.allclose(by_position.anomaly_score(array), named.anomaly_score(x))
+    named.save(tmp_path / "model")
+    assert np.array_equal(SOEL.load(tmp_path / "model").anomaly_score(x), named.anomaly_score(x))
+
+
+def test_reasons_say_a_named_column(table: tuple[pd.DataFrame, np.ndarray], named: SOEL) -> None:
+    explained = named.explain(table[0][:3])
+    assert all(row.reasons[0].columns[0] == "l" for row in explained if row.reasons)
+    assert any(row.reasons for row in explained)
+
+
+def test_an_expert_may_return_names(table: tuple[pd.DataFrame, np.ndarray]) -> None:
+    x, truth = table
+
+    def ask(rows: Rows) -> tuple[np.ndarray, dict[int, list[str]]]:
+        return truth[rows].astype(int), {int(row): ["l"] for row in rows if truth[row]}
+
+    told = SOEL(random_state=0).fit_with_expert(x, ask, 10, at_once=5)
+    rows = np.flatnonzero(told.detector_.fitted.pool_labels != -1)
+    assert truth[rows].any()
+    y = np.full(len(x), -1)
+    y[rows] = truth[rows]
+    because = {int(row): ["l"] for row in rows if truth[row]}
+    assert np.array_equal(told.anomaly_score(x), SOEL(random_state=0).fit(x, y, because=because).anomaly_score(x))
+
+
+@pytest.mark.parametrize(
+    ("because", "words"), [({0: ["z"]}, "'z' for row 0"), ({7: ["a"]}, "no label"), ({-1: ["a"]}, "no label")]
+)
+def test_a_name_of_nothing_is_refused(
+    table: tuple[pd.DataFrame, np.ndarray], labels: np.ndarray, because: dict[int, list[str]], words: str
+) -> None:
+    with pytest.raises(LabelError, match=words):
+        SOEL(random_state=0).fit(table[0], labels, because=because)
