@@ -276,6 +276,17 @@ def test_one_kind_of_label_compares_nothing(session: Session, tmp_path: Path) ->
     assert compare(session) == Comparison(0, None, None)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "message"), [("inbox", "is a folder; name"), ("inbxo/*.csv", "inbxo does not exist")]
+)
+def test_a_pattern_that_can_match_nothing_is_refused(
+    session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str], pattern: str, message: str
+) -> None:
+    assert main(["watch", str(tmp_path / "work"), "--data", str(tmp_path / pattern)]) == 2
+    assert message in capsys.readouterr().err
+    assert main(["watch", str(tmp_path / "work"), "--data", str(tmp_path / "inbox" / "*.csv")]) == 0, "a quiet night"
+
+
 class Hook(BaseHTTPRequestHandler):
     received: list[dict[str, Any]]
     codes: list[int]

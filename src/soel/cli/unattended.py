@@ -58,9 +58,7 @@ def run_watch(args: argparse.Namespace) -> Reply:
         sending.check_address(address)
     if args.page and not args.notify:
         raise ConfigError("--page stands in what --notify sends; give an address to notify, or leave it out.")
-    found = sorted(Path(name) for name in glob.glob(args.data, recursive=True))  # noqa: PTH207 - absolute patterns, too
-    if not found and not glob.has_magic(args.data):
-        raise ConfigError(f"{args.data} does not exist; name the files that come in, such as 'inbox/*.parquet'.")
+    found = _find_inputs(args.data)
     with closing(open_session(args)) as session:
         with progress_bar("Watching") as bar:
             watched = watch(session, found, bar)
@@ -108,6 +106,18 @@ def run_watch(args: argparse.Namespace) -> Reply:
     }
     code = Exit.BUG if watched.refused else CODES[watched.verdict]
     return Reply(document, "\n".join(lines), code)
+
+
+def _find_inputs(pattern: str) -> list[Path]:
+    """The files of a pattern. An empty folder is a quiet night; a folder that is not there is a mistake."""
+    found = sorted(Path(name) for name in glob.glob(pattern, recursive=True))  # noqa: PTH207 - absolute patterns, too
+    parts = Path(pattern).parts
+    fixed = Path(*parts[: next((at for at, part in enumerate(parts) if glob.has_magic(part)), len(parts))])
+    if not fixed.exists():
+        raise ConfigError(f"{fixed} does not exist; name the files that come in, such as 'inbox/*.parquet'.")
+    if found == [Path(pattern)] and found[0].is_dir():
+        raise ConfigError(f"{pattern} is a folder; name the files in it that come in, such as '{pattern}/*'.")
+    return found
 
 
 def _metrics(watched: Watched, state: SessionState, n_new: int) -> bytes:
