@@ -119,6 +119,16 @@ def test_questions_ask_about_what_patches_show_and_keep_a_fourth_to_chance() -> 
     assert [chance < 1 for chance in several.odds] == [False, False, False, True] * 2
 
 
+def test_who_waits_for_patches_is_told_how_far_they_are() -> None:
+    learner, pool, told = learner_of(), pool_of(), list[int]()
+    warm = learner.prepare(pool, lambda done, _: told.append(done))
+    assert told[-5:] == [0, 1, 2, 3, 4]
+    told.clear()
+    labels = labels_of()
+    learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels, lambda done, _: told.append(done))
+    assert told[-5:] == [0, 1, 2, 3, 4]
+
+
 def test_an_answer_is_heard_before_the_next_fit() -> None:
     """A sight that was called an anomaly is asked about before an equally unusual one that was called normal."""
     patches = np.random.default_rng(1).normal(size=(120, 9, 4))

@@ -78,7 +78,7 @@ class Learner:
 
     def prepare(self, pool: Pool, progress: Progress | None = None) -> Blend:
         """What is known before the first label: a network is trained only where it is used."""
-        return self.warm(pool, self.new_network(pool, progress) if self.starts_with_network else None)
+        return self.warm(pool, self.new_network(pool, progress) if self.starts_with_network else None, progress)
 
     def propose(
         self,
@@ -130,11 +130,11 @@ class Learner:
         """Estimate the share from all answers, go on from the warm-up with all rows, then set the threshold."""
         estimate = self.estimate(rounds)
         if not self.uses_network(labels):
-            return self.finish(None, pool, labels, estimate)
+            return self.finish(None, pool, labels, estimate, progress)
         model = (warm.network or self.new_network(pool)).model.copy()
         tasks = [self.task(warm, pool, labels, estimate)] * model.n_members
         networks.fit(model, pool.rows, tasks, self.profile.schedule, self.objective.always_summed, progress)
-        return self.finish(model, pool, labels, estimate)
+        return self.finish(model, pool, labels, estimate, progress)
 
     def look(self, model: Blend, pool: Pool) -> tuple[Floats, Floats]:
         """Scores (N,) and embeddings (N, D) of the pool."""
@@ -157,19 +157,21 @@ class Learner:
             return Estimate(ASSUMED, 0.0, 0.5, "assumed")
         return ESTIMATORS.create(self.profile.contamination).estimate(rounds)  # type: ignore[no-any-return]
 
-    def finish(self, model: Model | None, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
+    def finish(
+        self, model: Model | None, pool: Pool, labels: Labels, estimate: Estimate, progress: Progress | None = None
+    ) -> Fitted:
         """A fitted model around trained members (None: the detector alone): the pool is scored once by each part."""
         detector = self._fit_detector(pool.rows, labels, estimate.value, pool.named)
         weight = self.profile.schedule.deep_weight
         by_detector = None if detector is None else detector.score(pool.rows)
         if model is None:
             assert by_detector is not None  # a blend has one of them at least
-            return self._decide(Blend(detector), by_detector, pool, labels, estimate)
+            return self._decide(Blend(detector), by_detector, pool, labels, estimate, progress)
         raw = networks.losses(model, pool.rows)[0]
         network = TrainedNetwork.measured(model, raw)
         deep = network.combine(raw)
         scores = deep if by_detector is None else np.asarray(by_detector + weight * deep)
-        return self._decide(Blend(detector, network, weight), scores, pool, labels, estimate)
+        return self._decide(Blend(detector, network, weight), scores, pool, labels, estimate, progress)
 
     def with_rule(self, fitted: Fitted, pool: Pool, rule: ThresholdRule) -> Fitted:
         """The same model with its threshold set by another rule over the pool."""
@@ -192,13 +194,13 @@ class Learner:
         networks.warm_up(model, pool.rows, self.profile.schedule, progress)
         return TrainedNetwork.measured(model, networks.losses(model, pool.rows)[0])
 
-    def warm(self, pool: Pool, network: TrainedNetwork | None) -> Blend:
+    def warm(self, pool: Pool, network: TrainedNetwork | None, progress: Progress | None = None) -> Blend:
         """Before any label the detector scores alone: a network without labels would make it worse."""
         unlabelled = np.full(len(pool), UNLABELLED, np.int8)
         detector = self._fit_detector(pool.rows, unlabelled, None)
         blend = Blend(detector, network, 1.0 if detector is None else 0.0)
         unit = 1.0 if pool.patches is None else float(blend.score(pool.rows).std())
-        return replace(blend, patches=self._fit_patches(pool, unlabelled, None, unit))
+        return replace(blend, patches=self._fit_patches(pool, unlabelled, None, unit, progress))
 
     @property
     def starts_with_network(self) -> bool:
@@ -338,17 +340,28 @@ class Learner:
         part: type[Detector] = DETECTORS.get(schedule.detector)
         return part.fit(*given)
 
-    def _fit_patches(self, pool: Pool, labels: Labels, share: float | None, unit: float) -> PatchPart | None:
+    def _fit_patches(
+        self, pool: Pool, labels: Labels, share: float | None, unit: float, progress: Progress | None
+    ) -> PatchPart | None:
         """What patches add, where the pool has them. unit: the spread of the scores that they are added to."""
         name = self.profile.schedule.patch_detector
         if name is None or pool.patches is None:
             return None
         part: type[PlaceDetector] = DETECTORS.get(name)
-        return PatchPart(part.fit(pool.patches, labels, self.seed, share, marked=pool.marked), unit * PATCH_WEIGHT)
+        detector = part.fit(pool.patches, labels, self.seed, share, marked=pool.marked, progress=progress)
+        return PatchPart(detector, unit * PATCH_WEIGHT)
 
-    def _decide(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
+    def _decide(
+        self,
+        blend: Blend,
+        scores: Floats,
+        pool: Pool,
+        labels: Labels,
+        estimate: Estimate,
+        progress: Progress | None,
+    ) -> Fitted:
         """The fitted model. scores: (N,) of the pool by its rows; what patches add comes here."""
-        patches = self._fit_patches(pool, labels, estimate.value, float(scores.std()))
+        patches = self._fit_patches(pool, labels, estimate.value, float(scores.std()), progress)
         blend = replace(blend, patches=patches)
         scores = _add_patches(blend, scores, pool)
         fair, estimate = pool.fair, leave_out(estimate, labels, ~pool.fair)

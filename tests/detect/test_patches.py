@@ -10,7 +10,7 @@ import pytest
 from soel.assess.metrics import auroc
 from soel.detect.fingerprints import fingerprints, is_among
 from soel.detect.patches import SMALLEST, Patches, _factor, _fitted_rows, _unsuspected, _worst
-from soel.types import ANOMALY, NORMAL, Booleans, Floats, Labels
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Booleans, Floats, Labels
 
 PLACES, DEPTH = 25, 6
 
@@ -183,3 +183,10 @@ def test_which_pictures_are_learnt_from() -> None:
     assert _fitted_rows(labels, 2, rng).tolist() == [3, 5], "the labels alone are more than fit"
     almost_all = np.array([ANOMALY, ANOMALY, -1], np.int8)
     assert _fitted_rows(almost_all, 7, rng).tolist() == [0, 1, 2], "one picture has no spread"
+
+
+def test_a_fit_tells_how_far_it_is() -> None:
+    told = list[tuple[int, int]]()
+    x = np.random.default_rng(0).normal(size=(40, 4, 3)).astype(np.float16)
+    Patches.fit(x, np.full(40, UNLABELLED, np.int8), 0, progress=lambda done, total: told.append((done, total)))
+    assert told == [(n, 4) for n in range(5)]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from soel.errors import ConfigError
-from soel.types import Booleans, Chances, Floats, Labels, Rows
+from soel.types import Booleans, Chances, Floats, Labels, Progress, Rows
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -136,6 +136,7 @@ class PlaceDetector(Detector):
         share: float | None = None,
         options: Mapping[str, Any] = NOTHING,
         marked: Booleans | None = None,
+        progress: Progress | None = None,
     ) -> Self:
         """As any detector. marked: (N, P), the places that somebody pointed at, where there are any."""
 

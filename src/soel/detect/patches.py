@@ -13,10 +13,11 @@ from soel.detect.detector import NOTHING, Options, PlaceDetector
 from soel.detect.fingerprints import fingerprints, is_among
 from soel.detect.places import Gaussians, Moments
 from soel.numeric import single_threaded_blas
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Booleans, Floats, Labels, Rows
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Booleans, Floats, Labels, Progress, Rows
 
 WORST = 3  # patches whose mean distance is the picture's
 SUSPICIOUS = 0.1  # of the pool, left out of the fit: a few sound pictures less cost nothing
+PASSES = 4  # over the pool in a fit
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
 UP, DOWN = 2.0, 1.0  # what a patch gains that points where an anomalous one does, and loses where a normal one does
@@ -75,16 +76,25 @@ class Patches(PlaceDetector):
         share: float | None = None,
         options: Mapping[str, Any] = NOTHING,
         marked: Booleans | None = None,
+        progress: Progress | None = None,
     ) -> Patches:
         """From patches (N, P, D) and their labels (N,); all chance comes from the seed. The share is not asked.
 
-        marked: (N, P), which places somebody pointed at in labelled anomalies.
+        marked: (N, P), which places somebody pointed at in labelled anomalies. progress: told of the passes over x.
         """
+
+        def tell(n_passes: int) -> None:
+            if progress is not None:
+                progress(n_passes, PASSES)
+
+        tell(0)
         most, rng, x = PatchesOptions.read(options).fitted_rows, np.random.default_rng(seed), fold(pool)
         rows = _fitted_rows(labels, most, rng)
         moments = Moments.of(x, rows)
+        tell(1)
         normal = Gaussians.of(moments)
         raw = _worst(normal.measure(x, rows, np.ones(len(rows), bool)))
+        tell(2)
         kept = _unsuspected(raw, labels[rows])
         normal, fitted = Gaussians.of(moments.without(x, rows[~kept])), rows[kept]
         taught = {
@@ -104,7 +114,10 @@ class Patches(PlaceDetector):
             asked=np.zeros(1, np.float32),
             arms=np.zeros((0, KEPT, x.shape[2]), np.float16),
         )
-        return own._measured(x, labels, fitted)
+        tell(3)
+        own = own._measured(x, labels, fitted)
+        tell(PASSES)
+        return own
 
     @single_threaded_blas()
     def score(self, x: Floats) -> Floats:
