@@ -81,5 +81,17 @@ def test_alarms_are_answered_by_key_and_one_opens_by_its_link(browser: Browser, 
         page.goto(f"{live.address}/watched?item={first}")
         expect(page.locator("#chosen h2")).not_to_have_text("")
         expect(page.locator("#chosen .answer.anomaly")).to_have_attribute("aria-pressed", "true")
+        expect(rows.first).to_be_visible()  # beside the rest of the list
         assert watched.view_model.session.state.labels[str(first)] == 1
         assert second not in watched.view_model.session.state.labels
+
+
+def test_on_a_phone_a_link_opens_its_alarm_in_the_list(browser: Browser, watched: Page) -> None:
+    item = watched.get("/api/watched/items", size=100)["items"][1]["item"]
+    with serving(watched) as live:
+        page = live.open(browser, viewport={"width": 390, "height": 844})
+        page.goto(f"{live.address}/watched")
+        expect(page.locator("#top > li[tabindex]").first).to_be_visible()
+        expect(page.locator("#chosen")).to_be_hidden()  # nothing is chosen
+        page.goto(f"{live.address}/watched?item={item}")
+        expect(page.locator(f"#top > li[data-item='{item}'][aria-current] #chosen table.compared")).to_be_visible()

@@ -48,6 +48,7 @@ export class Inbox {
     const held = entries.find(({ dataset }) => dataset.item === this.chosen);
     if (held) this.#mark(held);
     else if (entries.length && !narrow.matches) this.choose(entries[0]);
+    else this.#place();
   }
 
   pager(page, pages) {
@@ -67,9 +68,13 @@ export class Inbox {
 
   // An item that need not be in the list, at another place of the page.
   async showAt(place, item) {
-    for (const each of this.#entries()) each.removeAttribute("aria-current");
-    place.replaceChildren(this.pane);
-    this.pane.hidden = false;
+    const line = this.#entries().find((each) => place === this.home && each.dataset.item === item);
+    if (line) this.#mark(line);
+    else {
+      for (const each of this.#entries()) each.removeAttribute("aria-current");
+      if (this.pane.parentElement !== place) place.replaceChildren(this.pane);
+      this.pane.hidden = false;
+    }
     await this.show(item);
   }
 

@@ -16,4 +16,4 @@ async function show(page) {
 }
 
 const item = new URLSearchParams(location.search).get("item");
-show(1).then(() => item !== null && list.showAt(find("chosen").parentElement, item)).catch(tell);
+show(1).then(() => item !== null && list.showAt(list.home, item)).catch(tell);
