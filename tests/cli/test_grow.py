@@ -84,11 +84,11 @@ def test_answers_are_taken_over_and_merged(run: Run, folder: Path, table: Path, 
     assert run("tell", folder, "=n0=anomaly", "=n9=normal").code == 0
     second, data = tmp_path / "second", ("--data", table, "--id-column", "name")
     assert run("init", second, *data).code == 0
-    assert "2 answers were taken over, matched by id." in run("import", second, folder).out
+    assert "2 answers taken over, matched by id." in run("import", second, folder).out
     assert run("tell", second, "=n9=anomaly", "=n8=normal", "--who", "bob").code == 0
     merged = run("import", folder, second)
     assert merged.code == 0, merged.err
-    assert "People disagree on 1 items" in merged.out
+    assert "People disagree on 1 item:" in merged.out
     assert run("import", folder, second, "--json").document["n_stored"] == 0
     assert "keep their names" in run("import", folder, second, "--who", "ann").err
     assert run("import", folder, tmp_path / "nowhere").code == 2

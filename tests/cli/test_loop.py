@@ -59,7 +59,7 @@ def test_the_sheet_shows_the_data_but_not_the_truth(run: Run, folder: Path, tabl
     sheet = folder / "round-0001.csv"
     asked = run("ask", folder, "-n", 4, "--json").document
     rows, source = read_rows(sheet), {row["name"]: row for row in read_rows(table)}
-    assert list(rows[0]) == ["item", "label", "note", "width", "height", "data label", "session"]
+    assert list(rows[0]) == ["item", "label", "note", "because", "width", "height", "data label", "session"]
     assert [row["item"] for row in rows] == asked["items"]
     for row in rows:
         assert (row["label"], row["session"]) == ("", asked["session"])

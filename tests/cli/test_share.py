@@ -23,7 +23,7 @@ def test_labels_go_from_one_session_to_another(run: Run, folder: Path, table: Pa
 def test_the_owner_settles_a_disagreement(run: Run, folder: Path) -> None:
     run("tell", folder, "=n1=anomaly", "--who", "ann")
     run("tell", folder, "=n1=normal", "--who", "bob")
-    assert "disagree about 1 items" in run("status", folder).out
+    assert "disagree about 1 item;" in run("status", folder).out
     said = run("decide", folder, "=n1", "anomaly")
     assert "=n1 counts as anomaly. No disagreement is open." in said.out
     assert run("status", folder, "--json").document["n_anomalies"] == 1

@@ -64,7 +64,7 @@ def test_the_status_of_a_million_items_is_quick_and_needs_no_torch(tmp_path: Pat
         started = cpu_seconds()
         shown = python("-m", "soel.cli.main", "status", str(tmp_path / "many"))
         times.append(cpu_seconds() - started)
-    assert "1000000 items" in shown.stdout
+    assert "1,000,000 items" in shown.stdout
     assert min(times) < 1
     code = "import sys, soel.cli.main as m; m.main(['status', sys.argv[1]]); print('torch' in sys.modules)"
     assert python("-c", code, str(tmp_path / "many")).stdout.splitlines()[-1] == "False"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from soel.cli.arguments import Reply, add_verb, open_session
 from soel.errors import ConfigError, LabelError, SessionError, SoelError
 from soel.report.progress import progress_bar
+from soel.text import count
 
 if TYPE_CHECKING:
     from soel.session import Session, TellResult
@@ -65,7 +66,7 @@ def run_ask(args: argparse.Namespace) -> Reply:
         cover, covered = _cover(session) if looks else ({}, [])
     how = "drawn now" if asked.drawn else "drawn before and still open"
     lines = [
-        f"Round {asked.round}: {len(asked.items)} items, {how}, are in {out}.",
+        f"Round {asked.round}: {count(len(asked.items), 'item')}, {how}: {out}.",
         *covered,
         "Fill its column 'label' with anomaly, normal, skip or unsure.",
         f"Next: soel tell {args.folder} {out}",
@@ -123,8 +124,7 @@ def run_tell(args: argparse.Namespace) -> Reply:
     with closing(open_session(args)) as session:
         stored = _tell(session, args.answers, args.who)
         document, text = _after(session, args.folder)
-    noun = "answer" if stored.n_stored == 1 else "answers"
-    return Reply({**asdict(stored), **document}, f"{stored.n_stored} {noun} stored{stored.words}. {text}")
+    return Reply({**asdict(stored), **document}, f"{count(stored.n_stored, 'answer')} stored{stored.words}. {text}")
 
 
 def run_undo(args: argparse.Namespace) -> Reply:
@@ -167,7 +167,7 @@ def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:
     }
     verb = "ask" if status.next == "tell" else status.next
     lines = [
-        f"{status.n_left} labels left, {status.n_open} questions open.",
+        f"{count(status.n_left, 'label')} left, {count(status.n_open, 'question')} open.",
         *([] if status.quality is None else quality_words(status.quality)),
         f"Next: soel {verb} {folder}",
     ]

@@ -13,6 +13,7 @@ from typing import Any
 from soel.cli.arguments import Exit, Reply, add_engine, add_verb, cluster_options, open_session
 from soel.errors import ConfigError, EmptyTableError
 from soel.report.progress import progress_bar
+from soel.text import count, format_table, show
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -54,7 +55,8 @@ def run_fit(args: argparse.Namespace) -> Reply:
         fitted = session.fit(bar)
     estimate = fitted.estimate
     lines = [
-        f"Learned from {fitted.n_labels} labels ({fitted.n_anomalies} anomalies): {fitted.model.folder}.",
+        f"Learned from {count(fitted.n_labels, 'label')} ({count(fitted.n_anomalies, 'anomaly')}): "
+        f"{fitted.model.folder}.",
         f"Contamination: roughly {estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f}).",
         *([fitted.note] if fitted.note else []),
         f"Next: soel score {args.folder}",
@@ -66,7 +68,6 @@ def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
     from soel.report.quality_words import NO_CHECK
     from soel.session.scores import score_file
-    from soel.text import show
 
     if args.fail_on_drift and args.data is None:
         raise ConfigError("--fail-on-drift compares new rows with the pool, and none are given; name them with --data.")
@@ -87,7 +88,7 @@ def run_score(args: argparse.Namespace) -> Reply:
     lines.append(f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}.")
     if document.get("intervals"):
         worst, n_events = document["intervals"][0], len(document["intervals"])
-        lines.append(f"They make {n_events} event{'s' * (n_events > 1)}, in {out.stem}.intervals.csv; the highest:")
+        lines.append(f"They make {count(n_events, 'event')}, in {out.stem}.intervals.csv; the highest:")
         lines.append(f"      {worst['clip']}, {worst['start']:g} to {worst['end']:g} s, peak at {worst['peak']:g} s")
     if args.maps is not None:
         lines.append(f"{document['n_maps']} pictures with {document['n_boxes']} boxes are in {args.maps}.")
@@ -120,7 +121,6 @@ def _say_explained(document: Mapping[str, Any], is_new: bool) -> list[str]:
 def _show_top(rows: Sequence[Mapping[str, Any]]) -> str:
     """The most anomalous items as a table, with the names of the file; an id only where nothing else names the item."""
     from soel.scoring.score_table import COLUMNS
-    from soel.text import format_table
 
     names = list(takewhile(lambda name: name != "rank", rows[0]))
     shown = [name for name in names if name != "id" or len(names) == 1]

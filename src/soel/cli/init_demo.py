@@ -20,6 +20,7 @@ from soel.cli.look_columns import (
 )
 from soel.cli.status import describe_sample
 from soel.report.progress import progress_bar
+from soel.text import count
 
 if TYPE_CHECKING:
     from soel.cli.look_columns import DataSettings
@@ -88,7 +89,7 @@ def run_init(args: argparse.Namespace) -> Reply:
     doubts = [] if reading is None else warnings_of(reading)
     lines = [
         *([] if reading is None else show_columns(reading)),
-        f"Session with {status.n_items} items and a budget of {status.budget} labels in {args.folder}.",
+        f"Session with {count(status.n_items, 'item')} in {args.folder}, budget: {count(status.budget, 'label')}.",
         *describe_sample(status),
         *notes.values(),
         *doubts,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from soel.cli.arguments import Reply
 from soel.errors import ConfigError
 from soel.tables.read_options import DATE_ORDERS, DECIMALS, ReadOptions, read_settings
-from soel.text import name_options, percent, show
+from soel.text import count, format_table, name_options, percent, show
 
 if TYPE_CHECKING:
     from soel.images.picture_pool import MediaOptions
@@ -61,9 +61,8 @@ def run_look(args: argparse.Namespace) -> Reply:
 def show_reading(reading: Schema, data: str) -> str:
     """The readings as a table for a terminal, with what is odd and what is doubtful below."""
     from soel.tables.schema import warnings_of
-    from soel.text import show
 
-    size = f"{_count(reading.n_rows, 'row')}, {_count(len(reading.columns), 'column')}"
+    size = f"{count(reading.n_rows, 'row')}, {count(len(reading.columns), 'column')}"
     head = f"{show(data)}: {size}{_file(reading)}."
     doubts = [f"  {show(warning)}" for warning in warnings_of(reading)]
     unsure = ["Not sure:", *doubts] if doubts else []
@@ -73,8 +72,6 @@ def show_reading(reading: Schema, data: str) -> str:
 
 def show_columns(reading: Schema) -> list[str]:
     """How each column is read, as a table, and what is odd about it."""
-    from soel.text import format_table, show
-
     header = ["column", "read as", "becomes", "values", "from", "to", "missing", "distinct", "changed by"]
     lines = [format_table(header, [_row(each, reading.n_rows) for each in reading.columns[:MOST_COLUMNS]])]
     if len(reading.columns) > MOST_COLUMNS:
@@ -86,13 +83,9 @@ def show_columns(reading: Schema) -> list[str]:
     ]
     lines += ["Odd:", *odd[:MOST_COLUMNS]] if odd else []
     if reading.n_duplicates and not reading.drop_duplicates:
-        rows = "1 row repeats" if reading.n_duplicates == 1 else f"{reading.n_duplicates:,} rows repeat"
-        lines.append(f"{rows} an earlier one (kept; <<drop-duplicates=True>> leaves them out).")
+        rows = count(reading.n_duplicates, "repeated row")
+        lines.append(f"{rows} (kept; <<drop-duplicates=True>> leaves them out).")
     return lines
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def _file(reading: Schema) -> str:

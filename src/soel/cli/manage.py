@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from soel.cli.arguments import Exit, Reply, add_verb, open_session
 from soel.errors import ConfigError
 from soel.report.progress import progress_bar
-from soel.text import show
+from soel.text import count, show
 
 if TYPE_CHECKING:
     from soel.session import Session
@@ -87,7 +87,7 @@ def run_set(args: argparse.Namespace) -> Reply:
         state = session.state
     document = {"folder": str(args.folder), "name": state.name, "description": state.description}
     title = f"{args.folder}: {state.name or 'no name yet'}\n{state.description}".strip()
-    budget = f"The budget is {state.budget} labels, {state.n_left} of them left."
+    budget = f"The budget is {count(state.budget, 'label')}, {state.n_left} of them left."
     numbers = {"budget": state.budget, "n_left": state.n_left}
     return Reply(document | numbers, f"{title}\n{budget}\nNext: soel ask {args.folder}")
 
@@ -111,7 +111,7 @@ def _after(session: Session, folder: Path, pool: PoolRef) -> Reply:
     }
     changes = ", ".join(f"{n} {what}" for what, n in counts.items() if n) or "nothing changed"
     of = f" of {status.n_rows} rows" if status.n_rows is not None else ""
-    text = f"The session has {status.n_items} items{of} ({changes}); {status.n_labels} labels hold."
+    text = f"The session has {count(status.n_items, 'item')}{of} ({changes}); {count(status.n_labels, 'label')} hold."
     verb = "ask" if status.next == "tell" else status.next
     hint = [f"More questions: soel set {folder} --budget {status.budget + 10}"] if not status.n_left else []
     numbers = {name: getattr(pool, name) for name in ("n_added", "n_replaced", "n_removed", "n_displaced")}
@@ -129,12 +129,11 @@ def run_export(args: argparse.Namespace) -> Reply:
     with closing(open_session(args)) as session:
         if args.events:
             out, n_events = copy_events_into_folder(session.folder, session.events), len(session.events)
-            text = (
-                f"{n_events} events are now in {out} too.\nWithout the server: soel status {args.folder} --store folder"
-            )
+            told = f"{count(n_events, 'event')} stored in {out}, too."
+            text = f"{told}\nWithout the server: soel status {args.folder} --store folder"
             return Reply({"out": str(out), "n_events": n_events}, text)
         out, n_entries = export_labels(session, args.format, args.out, name_items(session))
-    text = f"{n_entries} entries are in {out}.\nNext: soel import OTHER-DIR {out}"
+    text = f"{count(n_entries, 'entry')} written to {out}.\nNext: soel import OTHER-DIR {out}"
     form = args.format or out.suffix.lower().removeprefix(".")
     return Reply({"out": str(out), "format": form, "n_entries": n_entries}, text)
 
@@ -151,12 +150,12 @@ def run_import(args: argparse.Namespace) -> Reply:
             document, words = asdict(taken), _describe_taken(taken)
         else:
             stored = import_labels(session, args.source, args.who)
-            document, words = asdict(stored), f"{stored.n_stored} entries stored{stored.words}."
+            document, words = asdict(stored), f"{count(stored.n_stored, 'entry')} stored{stored.words}."
         state = session.state
     disputes = list(state.disagreements)
-    lines = [f"{words} {len(state.labels)} items are labelled."]
+    lines = [f"{words} Labelled: {count(len(state.labels), 'item')}."]
     if disputes:
-        lines.append(f"People disagree on {len(disputes)} items: soel decide {args.folder} ITEM anomaly.")
+        lines.append(f"People disagree on {count(len(disputes), 'item')}: soel decide {args.folder} ITEM anomaly.")
     document |= {"n_labels": len(state.labels), "disagreements": disputes}
     return Reply(document, "\n".join([*lines, f"Next: soel fit {args.folder}"]))
 
@@ -165,7 +164,7 @@ def _describe_taken(taken: TakenLabels) -> str:
     """In words, what was taken over from elsewhere."""
     known = f", {taken.n_known} were known" if taken.n_known else ""
     left = f"; {taken.n_left_out} are about items that are not here" if taken.n_left_out else ""
-    return f"{taken.n_stored} answers were taken over, matched by {taken.by}{known}{left}."
+    return f"{count(taken.n_stored, 'answer')} taken over, matched by {taken.by}{known}{left}."
 
 
 def run_check(args: argparse.Namespace) -> Reply:
@@ -209,6 +208,8 @@ def run_assign(args: argparse.Namespace) -> Reply:
     waiting = {item: names for item in state.open if (names := waiting_for(state, item))}
     lines = [f"{item}: {', '.join(names)}" for item, names in waiting.items()]
     free = len(state.open) - len(waiting)
-    lines.append(f"{len(changed)} items changed; {len(waiting)} open ones are assigned, {free} are for anybody.")
+    lines.append(
+        f"{count(len(changed), 'item')} changed; {len(waiting)} open ones are assigned, {free} are for anybody."
+    )
     document = {"changed": changed, "assigned": waiting, "n_free": free}
     return Reply(document, "\n".join([*lines, f"Next: soel label {args.folder}"]))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from soel.cli.arguments import Reply, add_verb, open_session
 from soel.errors import ConfigError
-from soel.text import format_table
+from soel.text import count, format_table
 
 if TYPE_CHECKING:
     from soel.session import Status
@@ -53,14 +53,17 @@ def _describe(status: Status, folder: Path) -> str:
     lines = [
         *([status.name] if status.name else []),
         *([status.description] if status.description else []),
-        f"{status.source}: {status.n_items} items, round {status.round}, {status.n_open} questions open.",
+        f"{status.source}: {count(status.n_items, 'item')}, round {status.round}, "
+        f"{count(status.n_open, 'question')} open.",
         *describe_sample(status),
         f"Labels: {status.n_labels} of {status.budget}, {status.n_anomalies} of them anomalies; "
-        f"{status.n_set_aside} items set aside.",
+        f"{count(status.n_set_aside, 'item')} set aside.",
         *_describe_people(status.people),
     ]
     if status.n_disagreements:
-        lines.append(f"Annotators disagree about {status.n_disagreements} items; settle them with `soel decide`.")
+        lines.append(
+            f"Annotators disagree about {count(status.n_disagreements, 'item')}; settle that with `soel decide`."
+        )
     if status.estimate is not None:
         low, high = status.estimate.low, status.estimate.high
         lines.append(f"Contamination: by the last fit roughly {status.estimate.value:.3f} ({low:.3f} to {high:.3f}).")
