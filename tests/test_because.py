@@ -96,3 +96,18 @@ def test_a_name_of_nothing_is_refused(
 ) -> None:
     with pytest.raises(LabelError, match=words):
         SOEL(random_state=0).fit(table[0], labels, because=because)
+
+
+def test_a_group_of_columns_is_called_by_a_named_one() -> None:
+    x, _ = make_table()
+    for name, noise in (("j", 0.2), ("k", 0.1)):
+        x[name] = x["l"] + noise * np.random.default_rng(1).normal(size=len(x))
+    labels = np.full(len(x), -1)
+    labels[[0, 60]] = 1, 0
+    central = SOEL(random_state=0).fit(x, labels).explain(x[:1]).groups
+    (group,) = (group for group in central if "j" in group)
+    assert group[0] != "j"
+    called = SOEL(random_state=0).fit(x, labels, because={0: ["j"]}).explain(x[:1])
+    (group,) = (group for group in called.groups if "l" in group)
+    assert group[0] == "j"
+    assert [reason.columns[0] for reason in called[0].reasons if "l" in reason.columns] in ([], ["j"])

@@ -29,6 +29,23 @@ def test_a_mistake_is_told_by_the_item(run: Run, folder: Path) -> None:
     assert f"row 2 ({item!r})" in run("tell", folder, sheet).err
 
 
+def test_named_columns_come_with_the_label_and_unknown_ones_are_told_by_the_item(run: Run, folder: Path) -> None:
+    sheet = ask(run, folder)
+    fill(sheet, ["anomaly"])
+    rows = read_rows(sheet)
+    for names, stored in (("width; colour", False), ("width; label", True)):
+        rows[0]["because"] = names
+        write_rows(sheet, list(rows[0]), [list(row.values()) for row in rows])
+        told = run("tell", folder, sheet, "--json") if stored else run("tell", folder, sheet)
+        if stored:
+            assert told.document["n_stored"] == 1
+        else:
+            assert f"row 2 ({rows[0]['item']!r})" in told.err
+            assert "'colour'" in told.err
+    run("export", folder, "--out", folder / "labels.csv")
+    assert read_rows(folder / "labels.csv")[0]["because"] == "width;label"
+
+
 def test_columns_of_the_data_are_told_apart_from_those_of_the_sheet(run: Run, tmp_path: Path) -> None:
     names = ("item", "item_id", "session", "x")
     rows = [[f"i{row % 3}", row % 5, row % 2, row * row % 7] for row in range(20)]

@@ -103,7 +103,9 @@ def fill_in(sheet: Path) -> None:
     """Answer the questions of a sheet: the row with the largest first number is an anomaly, the others are normal."""
     with sheet.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    value = next(name for name in rows[0] if name not in ("item", "label", "note") and is_number(rows[0][name]))
+    value = next(
+        name for name in rows[0] if name not in ("item", "label", "note", "because") and is_number(rows[0][name])
+    )
     largest = max(float(row[value]) for row in rows)
     for row in rows:
         row["label"] = "anomaly" if float(row[value]) == largest else "normal"

@@ -167,10 +167,14 @@ class Explainer:
     @cached_property
     def groups(self) -> tuple[Part, ...]:
         """The columns that go together; first, and a name for its group, is one that experts named."""
-        detector = self.model.detector
-        named = set() if detector is None else set(self.column_of[detector.named_columns].tolist())
         found = find_groups(self.rows[self.spread], self.column_of)
-        return tuple(tuple(sorted(group, key=lambda column: column not in named)) for group in found)
+        return tuple(tuple(sorted(group, key=lambda column: column not in self.named)) for group in found)
+
+    @cached_property
+    def named(self) -> frozenset[int]:
+        """The columns that experts named for anomalies."""
+        detector = self.model.detector
+        return frozenset() if detector is None else frozenset(self.column_of[detector.named_columns].tolist())
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

@@ -78,7 +78,7 @@ class TableExplainer:
 
     def _from_the_farthest(self, part: Part, x: Floats, donor: int) -> Part:
         """Of two columns, which are equally central, the one first in which a row (d,) and its donor differ more."""
-        if len(part) > 2:
+        if len(part) > 2 or part[0] in self.explainer.named:
             return part
         apart, spread = np.abs(x - self.explainer.rows[donor]), self.explainer.rows.std(axis=0)
         apart = apart / np.where(spread > 0, spread, 1)
