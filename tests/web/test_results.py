@@ -89,7 +89,7 @@ def test_the_team_sees_where_it_differs_and_the_owner_decides(make_page: MakePag
     assert page.post("/api/decisions", item=items[3], verdict="anomaly")["disagreements"] == []
     assert page.get("/api/decisions")["decisions"][0] | {"notes": []} == {
         "item": items[3], "title": items[3], "kind": "table", "verdict": "anomaly", "mine": "normal",
-        "who": ["ann", "expert"], "decided": True, "notes": [],
+        "who": ["ann", "expert"], "decided": True, "notes": [], "because": [],
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, strategies as st
 
 from soel.tables.frame import Frame
 from soel.tables.open import read_table
-from soel.web.cards import TableView
+from soel.web.cards import Look, TableView
 from soel.web.measure import Categories, NumberMeasure, measure
 
 IDS = [f"r{row}" for row in range(100)]
@@ -153,10 +153,10 @@ def test_a_wide_row_is_folded_and_can_be_searched() -> None:
     view = make_wide()
     card = view.card("r7", {})
     assert (len(card.fields), card.n_fields) == (30, 298)
-    found = view.card("r7", {}, search=" C10", most=3)
+    found = view.card("r7", {}, Look(" C10", most=3))
     assert [field.name for field in found.fields] == ["c100", "c10", "c101"]
     assert (found.n_fields, found.n_standing_out) == (11, 1)
-    assert len(view.card("r7", {}, most=500).fields) == 298
+    assert len(view.card("r7", {}, Look(most=500)).fields) == 298
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=60), st.floats(0.001, 0.5))

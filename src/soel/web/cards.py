@@ -40,14 +40,19 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What a row is compared with. changed: columns that come first. items: others, whose values are shown too."""
+class Look:
+    """Which values of a row are shown. search: only those whose names hold this text. most: no more than this.
 
+    changed: columns that come first. beside: other items, whose values are shown too.
+    """
+
+    search: str = ""
+    most: int = N_SHOWN
     changed: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
-ALONE = Comparison()
+USUAL = Look()
 
 
 @dataclass(frozen=True)
@@ -89,19 +94,8 @@ class ItemView:
         """What people call it."""
         raise NotImplementedError
 
-    def card(
-        self,
-        item: str,
-        labels: Mapping[str, int],
-        search: str = "",
-        most: int = N_SHOWN,
-        texts: Texts = ENGLISH,
-        beside: Comparison = ALONE,
-    ) -> Card:
-        """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal).
-
-        search: only values whose names hold this text. most: no more values than this. beside: what to compare with.
-        """
+    def card(self, item: str, labels: Mapping[str, int], look: Look = USUAL, texts: Texts = ENGLISH) -> Card:
+        """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal)."""
         raise NotImplementedError
 
     def columns(self) -> Mapping[str, Values]:
@@ -163,15 +157,7 @@ class TableView(ItemView):
             return item
         return f"#{row + 1}" if self._names is None else self._names[row]
 
-    def card(
-        self,
-        item: str,
-        labels: Mapping[str, int],
-        search: str = "",
-        most: int = N_SHOWN,
-        texts: Texts = ENGLISH,
-        beside: Comparison = ALONE,
-    ) -> Card:
+    def card(self, item: str, labels: Mapping[str, int], look: Look = USUAL, texts: Texts = ENGLISH) -> Card:
         """The row's values, the most unusual first; among the usual ones the table's own order holds.
 
         A value stands out when it is farther from usual than chance makes one in eight rows show in any of its columns.
@@ -181,13 +167,13 @@ class TableView(ItemView):
         row, columns = self._row_of[item], self._shown
         usual = self._usual(frozenset(other for other, label in labels.items() if label == ANOMALY))
         far = {name: d for name, c in columns.items() if (d := usual[name].measure.distance(c[row])) >= usual[name].cut}
-        ordered = (*(name for name in beside.changed if name in columns), *sorted(far, key=lambda name: -far[name]))
-        wanted = search.strip().casefold()
+        ordered = (*(name for name in look.changed if name in columns), *sorted(far, key=lambda name: -far[name]))
+        wanted = look.search.strip().casefold()
         names = [name for name in dict.fromkeys((*ordered, *columns)) if wanted in name.casefold()]
-        shown = names[:most]
-        rows = [row, *(self._row_of[other] for other in beside.items)]
+        shown = names[: look.most]
+        rows = [row, *(self._row_of[other] for other in look.beside)]
         fields = tuple(
-            _field(usual[name].measure, name, columns[name][rows], name in far, name in beside.changed, texts)
+            _field(usual[name].measure, name, columns[name][rows], name in far, name in look.changed, texts)
             for name in shown
         )
         return Card(item, "table", self.title(item), fields, sum(name in far for name in shown), n_fields=len(names))
@@ -279,15 +265,7 @@ class MediaView(ItemView):
         """The name of its file, or its clip and time."""
         return self._names[item]
 
-    def card(
-        self,
-        item: str,
-        labels: Mapping[str, int],
-        search: str = "",
-        most: int = N_SHOWN,
-        texts: Texts = ENGLISH,
-        beside: Comparison = ALONE,
-    ) -> Card:
+    def card(self, item: str, labels: Mapping[str, int], look: Look = USUAL, texts: Texts = ENGLISH) -> Card:
         """The picture's name, and the labelled pictures that look most like it."""
         others = [other for other in labels if other != item]
         near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()

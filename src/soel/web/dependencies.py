@@ -50,6 +50,11 @@ class BaseContext:
     templates: Jinja2Templates
     attempts: RateLimit = field(default_factory=RateLimit, kw_only=True)
 
+    @property
+    def parts(self) -> Any:
+        """The macros that the page and the report share."""
+        return self.templates.env.get_template("parts.html").module
+
 
 @dataclass(frozen=True)
 class PageContext(BaseContext):

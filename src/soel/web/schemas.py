@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -192,15 +193,23 @@ class ItemsOut(BaseModel):
     html: the lines as the page shows them.
     """
 
-    version: int
+    version: int = 0
     total: int
     page: int
     size: int
     n_pages: int
-    columns: list[str]
-    people: list[str]
+    columns: list[str] = []
+    people: list[str] = []
     items: list[AlarmLine]
-    html: str
+    html: str = ""
+
+    @classmethod
+    def cut(cls, rows: Sequence[Any], page: int, size: int, line: Callable[[Any], AlarmLine]) -> ItemsOut:
+        """A page of these rows, or the last one where they are fewer. line: the record of a row."""
+        n_pages = max(1, -(-len(rows) // size))
+        page = min(page, n_pages)
+        items = [line(row) for row in rows[(page - 1) * size : page * size]]
+        return cls(total=len(rows), page=page, size=size, n_pages=n_pages, items=items)
 
 
 class UploadOut(BaseModel):

@@ -25,7 +25,7 @@ from soel.session.worker import JobStatus
 from soel.text import ENGLISH, Texts
 from soel.types import Verdict
 from soel.web.auth import User, may_see_map, view_for
-from soel.web.cards import ALONE, N_SHOWN, Card, Comparison, ItemView
+from soel.web.cards import USUAL, Card, ItemView, Look
 from soel.web.item_list import ItemList
 from soel.web.schemas import AnsweredOut, ItemOut, MarkOut, NoteOut, StatusOut, UndoableOut
 from soel.web.sentences import why_words
@@ -179,34 +179,15 @@ class ViewModel:
     def take_turn(self, user: User, tab: str) -> None:
         self.session.next_items(user.name, 1, tab=tab)
 
-    def card(
-        self,
-        item: str,
-        state: SessionState,
-        search: str = "",
-        most: int = N_SHOWN,
-        texts: Texts = ENGLISH,
-        beside: Comparison = ALONE,
-    ) -> Card:
+    def card(self, item: str, state: SessionState, look: Look = USUAL, texts: Texts = ENGLISH) -> Card:
         """An item as a card; its own label does not change how it looks."""
         labels = {other: label for other, label in state.labels.items() if other != item}
-        return self.items.card(self.check(item), labels, search, most, texts, beside)
+        return self.items.card(self.check(item), labels, look, texts)
 
-    def show(
-        self,
-        user: User,
-        item: str,
-        texts: Texts = ENGLISH,
-        beside: Comparison = ALONE,
-        most: int = N_SHOWN,
-        search: str = "",
-    ) -> ItemOut:
-        """An item as this user sees it: with their own answer, and what others said as far as they may know it.
-
-        beside: what its values are compared with.
-        """
+    def show(self, user: User, item: str, look: Look = USUAL, texts: Texts = ENGLISH) -> ItemOut:
+        """An item as this user sees it: with their own answer, and what others said as far as they may know it."""
         state, items = self.view_for(user), self.items
-        card, vote = self.card(item, state, search, most, texts, beside), state.vote_of(item, user.name)
+        card, vote = self.card(item, state, look, texts), state.vote_of(item, user.name)
         written = {note.who: note.text for note in state.notes_of(item)}
         known = [other for other in card.neighbours if other in state.answers]
         return ItemOut(

@@ -13,7 +13,7 @@ from soel.session.events import join_names
 from soel.tables.rows import write_table
 from soel.text import Texts
 from soel.web.auth import User
-from soel.web.cards import N_SHOWN, Comparison
+from soel.web.cards import N_SHOWN, Look
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, PageContext, TextsDep, UserDep
 from soel.web.findings import TYPES, Form, as_download, write_to_bytes
 from soel.web.item_list import ItemQuery
@@ -46,21 +46,11 @@ def list_items(
     """One page of the items that fit, as records and as lines of the page."""
     alarms = context.findings.alarms(user, texts, wanted.threshold)
     rows = context.view_model.listing.rows(wanted, alarms.state, alarms.outcome, alarms.pattern_of)
-    n_pages = max(1, -(-len(rows) // size))
-    page = min(page, n_pages)
-    shown = [_line(context, alarms, int(row)) for row in rows[(page - 1) * size : page * size]]
-    parts: Any = context.templates.env.get_template("parts.html").module
-    return ItemsOut(
-        version=alarms.state.last_event,
-        total=len(rows),
-        page=page,
-        size=size,
-        n_pages=n_pages,
-        columns=list(context.view_model.items.columns())[:MOST_COLUMNS],
-        people=sorted({vote.who for answered in alarms.state.answers.values() for vote in answered.votes}),
-        items=shown,
-        html=parts.alarm_list(shown, texts, wanted.sort == "unlabelled"),
-    )
+    found = ItemsOut.cut(rows.tolist(), page, size, lambda row: _line(context, alarms, row))
+    found.version, found.columns = alarms.state.last_event, list(context.view_model.items.columns())[:MOST_COLUMNS]
+    found.people = sorted({vote.who for answered in alarms.state.answers.values() for vote in answered.votes})
+    found.html = context.parts.alarm_list(found.items, texts, wanted.sort == "unlabelled")
+    return found
 
 
 def _line(context: PageContext, alarms: Alarms, row: int) -> AlarmLine:
@@ -68,7 +58,7 @@ def _line(context: PageContext, alarms: Alarms, row: int) -> AlarmLine:
     alarm = alarms.of(row)
     if alarm.chips or alarm.kind != "table":
         return alarm
-    card = context.view_model.card(alarm.item, alarms.state, most=N_CHIPS, texts=alarms.texts)
+    card = context.view_model.card(alarm.item, alarms.state, Look(most=N_CHIPS), alarms.texts)
     chips = [Chip(f"{each.name} {each.value}", each.words) for each in card.fields if each.stands_out]
     return replace(alarm, chips=tuple(chips))
 
@@ -92,8 +82,8 @@ def read_alarm(
     if near is not None and near.item not in row_of:
         near = None
     changed = tuple(name for each in why.reasons for name in each.columns) if present and why is not None else ()
-    beside = Comparison(changed, (*present, *([near.item] if near is not None else [])))
-    shown = view_model.show(user, id, texts, beside, most)
+    beside = (*present, *([near.item] if near is not None else []))
+    shown = view_model.show(user, id, Look("", most, changed, beside), texts)
     return AlarmOut(**dict(shown), alarm=replace(alarm, resembles=near), ordinary=ordinary)
 
 

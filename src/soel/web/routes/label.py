@@ -15,7 +15,7 @@ from soel.session import Answered, SessionState
 from soel.session.labelling import version_of
 from soel.session.marks import read_mark
 from soel.web.auth import User
-from soel.web.cards import N_SHOWN, ItemView
+from soel.web.cards import N_SHOWN, ItemView, Look
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.findings import insight_words
 from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MapsIn, MarkIn, MoreIn, NoteIn, TrainIn, TurnIn, UndoIn
@@ -65,7 +65,7 @@ def read_item(
     view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id, search: Search = "", most: Most = N_SHOWN
 ) -> ItemOut:
     """One item, ready to be shown; of a wide row the first values, and only those whose names hold a text."""
-    return view_model.show(user, id, texts, most=most, search=search)
+    return view_model.show(user, id, Look(search, most), texts)
 
 
 @router.get("/why")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
@@ -70,7 +70,7 @@ def read_results(context: ContextDep, user: UserDep, texts: TextsDep) -> Results
 
 def _draw_parts(context: PageContext, shown: ResultsView, texts: Texts) -> dict[str, str]:
     """What an answer may change, by the id of its place on the page."""
-    parts: Any = context.templates.env.get_template("parts.html").module
+    parts = context.parts
     return {
         "facts": parts.facts(shown.line, texts),
         "ticks": parts.ticks(shown.histogram),

@@ -12,7 +12,7 @@ from soel.session import SessionState
 from soel.session.people import measure_agreement, measure_people
 from soel.text import Texts
 from soel.web.auth import Auth, User
-from soel.web.cards import ItemView
+from soel.web.cards import ItemView, Look
 from soel.web.dependencies import REFUSALS, ContextDep, OwnerDep, PageContext, TextsDep, UserDep
 from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn
 from soel.web.schemas import (
@@ -113,7 +113,7 @@ def _team_out(context: PageContext, user: User, texts: Texts) -> TeamOut:
             kind=items.kind(item),
             votes={vote.who: vote.verdict for vote in state.answers[item].votes},
             notes=[NoteOut(who=note.who, text=note.text) for note in state.notes_of(item)],
-            fields=list(view_model.card(item, state, most=N_FIELDS, texts=texts).fields),
+            fields=list(view_model.card(item, state, Look(most=N_FIELDS), texts).fields),
         )
         for item in state.disagreements
     ]

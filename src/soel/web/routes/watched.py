@@ -34,21 +34,9 @@ def read_watched(
     """One page of the rows that wait for an answer: those that prove figures first, then the newest alarms."""
     session, state = context.view_model.session, context.view_model.session.state
     rows = open_rows(session.folder, state, COLUMNS)
-    n_pages = max(1, -(-len(rows) // size))
-    page = min(page, n_pages)
-    lines = [_line(row, None, texts) for row in rows[(page - 1) * size : page * size]]
-    parts: Any = context.templates.env.get_template("parts.html").module
-    return ItemsOut(
-        version=state.last_event,
-        total=len(rows),
-        page=page,
-        size=size,
-        n_pages=n_pages,
-        columns=[],
-        people=[],
-        items=lines,
-        html=parts.alarm_list(lines, texts, page="/watched"),
-    )
+    found = ItemsOut.cut(rows, page, size, lambda row: _line(row, None, texts))
+    found.version, found.html = state.last_event, context.parts.alarm_list(found.items, texts, page="/watched")
+    return found
 
 
 @router.get("/alarm")
