@@ -10,8 +10,8 @@ import numpy as np
 
 from soel.numeric import ahead, nearest
 from soel.session import Session
+from soel.session.pool import open_all
 from soel.session.rounds import rows_of
-from soel.session.samples import open_all
 from soel.tables.encoder import Encoder
 from soel.types import Floats, Progress
 

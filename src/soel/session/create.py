@@ -18,7 +18,7 @@ from soel.scoring.ray import Cluster, import_ray
 from soel.session import Session, SessionConfig, SessionFolder, SessionOptions, lay_out, postgres
 from soel.session.events import Event
 from soel.session.folder import KEPT, MEDIA, write_patches, write_sample_notes
-from soel.session.samples import PoolSource, read_pool
+from soel.session.pool import PoolSource, read_pool
 from soel.session.sqlite import SUFFIX
 from soel.session.standing import Status
 from soel.session.store import SqlStore

@@ -21,7 +21,7 @@ from soel.session.config import NewPool, PoolRef
 from soel.session.folder import MEDIA, SessionFolder, digest_of, write_patches, write_sample_notes
 from soel.session.item_tables import read_encoder, read_rows_as, schema_of
 from soel.session.pictures import read_more_pictures
-from soel.session.samples import Growth, draw_corrected, draw_more, find_row_numbers, needs_copy, outgrows
+from soel.session.pool import Growth, draw_corrected, draw_more, find_row_numbers, needs_copy, outgrows
 from soel.session.session import Session
 from soel.session.state import SessionState
 from soel.tables.encoder import Encoder

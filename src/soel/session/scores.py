@@ -32,7 +32,7 @@ from soel.scoring.stream import Beside, RowReasons, check_out, score_stream
 from soel.session import Session
 from soel.session.item_tables import read_encoder, read_encoder_with_baseline, read_items, read_rows_as
 from soel.session.pictures import open_media, read_new_pictures
-from soel.session.samples import find_scored_stream
+from soel.session.pool import find_scored_stream
 from soel.tables.codes import Tally
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame

@@ -10,7 +10,7 @@ import pytest
 from soel.session import Session
 from soel.session.growth import add_data
 from tests.cli.conftest import HEADER as NAMES
-from tests.table_session import Make, make as make
+from tests.table_session import Make
 
 HEADER = ",".join(NAMES) + "\n"
 

@@ -9,9 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from tests.session.stores.postgres_server import Server, find_binaries, running_server
-from tests.table_session import make
-
-__all__ = ["make"]
 
 
 @pytest.fixture(scope="session")

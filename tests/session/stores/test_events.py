@@ -8,8 +8,7 @@ import pytest
 from soel.errors import SessionError, StorageError
 from soel.session.store import SqlStore
 from soel.testing.laws import Law
-from tests.session.stores.laws import label, opener
-from tests.session.stores.store_laws import STORE_LAWS, OpenStore
+from tests.session.stores.laws import STORE_LAWS, OpenStore, label, opener
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Data larger than a pool: when they are read in parts, how a pool is drawn from them, and where the rest lies."""
+"""The data that a pool is drawn from: all of their rows, or a sample where they are more than a pool may have."""
 
 from __future__ import annotations
 
