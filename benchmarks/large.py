@@ -30,7 +30,6 @@ from soel.assess.metrics import auroc
 from soel.scoring.stream import score_stream
 from soel.session import create
 from soel.session.item_tables import read_encoder
-from soel.session.scores import make_scorer
 from soel.tables.batches import draw_rows, open_stream, write_sample
 from soel.tables.rows import read_rows, write_rows
 
@@ -187,7 +186,7 @@ def beside_the_forward_pass(folder: Path, data: Path, place: Path) -> dict[str, 
     (few / "part.parquet").symlink_to(data / "part-0000.parquet")
     with closing(create.open_session(folder)) as session:
         stream = open_stream(few, "key", ["truth"])
-        scorer, encoder = make_scorer(session), read_encoder(session.folder)
+        scorer, encoder = session.scorer(), read_encoder(session.folder)
         blocks = (block for part in stream.parts for block in stream.blocks(part))
         encoded = [encoder.encode(block.frame) for block in blocks]
 

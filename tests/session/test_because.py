@@ -11,6 +11,7 @@ from soel.errors import LabelError
 from soel.session import Answer, Session
 from soel.session.events import join_names, read_names
 from soel.session.labels import export_labels, import_labels, take_labels
+from soel.session.pool_records import pool_of
 from soel.tables.rows import read_rows, write_rows
 from soel.types import Verdict
 from soel.web.auth import view_for
@@ -117,13 +118,13 @@ def test_a_fit_learns_from_the_features_of_named_columns(make: Make) -> None:
     session = make()
     item, name = session.ids[2], columns(session)[1]
     say(session, item, name)
-    pool = session.pool_in(session.folder, session.state)
+    pool = pool_of(session.folder, session.state)
     from soel.session.item_tables import read_encoder
 
     encoder = read_encoder(session.folder)
     assert set(pool.named) == {2}
     assert {encoder.used_columns[encoder.column_of[at]] for at in pool.named[2]} == {name}
-    assert not session.pool_in(session.folder).named
+    assert not pool_of(session.folder).named
     session.fit()
     fit = session.state.fit
     assert fit is not None

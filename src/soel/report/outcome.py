@@ -14,6 +14,7 @@ from soel.errors import DataError, SessionError
 from soel.files import write_whole
 from soel.scoring.score import Scores, rank
 from soel.session import Session
+from soel.session.pool_records import pool_of
 from soel.session.rounds import ModelRef
 from soel.types import UNLABELLED, Estimate, Floats, Labels
 
@@ -70,7 +71,7 @@ def look_at_pool(session: Session) -> Outcome:
     state = session.state
     if state.fit is None:
         raise SessionError("There is no fitted model to look with yet; fit first.")
-    model, pool = session.load_fit(state), session.pool_in(session.folder_with(state.pools))
+    model, pool = session.load_fit(state), pool_of(session.folder_with(state.pools))
     scores, embeddings = session.learner.look(model, pool)
     points = project(embeddings, np.random.default_rng(session.config.seed))
     return Outcome(

@@ -286,7 +286,7 @@ class Folding:
             self._set(warm_up=ref)
 
     def _estimated(self, event: Event) -> None:
-        self._set(estimate=read_body(Estimate, event.body["estimate"]), estimated_at=event.at)
+        self._set(estimate=read_body(Estimate, event.body["estimate"]))
 
     def _fit(self, event: Event) -> None:
         fit, fits = read_body(Fit, event.body, n_rounds=len(self._now.rounds), at=event.at), self._now.fits

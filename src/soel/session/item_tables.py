@@ -12,8 +12,8 @@ import numpy as np
 
 from soel.errors import DamagedError, SchemaError
 from soel.files import move, parse_json
-from soel.session import SessionConfig, SessionFolder
-from soel.session.folder import ITEM_FILES, digest_of, reading, write_items
+from soel.session.config import SessionConfig
+from soel.session.folder import ITEM_FILES, SessionFolder, digest_of, reading, write_items
 from soel.settings import Profile
 from soel.tables.column import Values, readable_time
 from soel.tables.encoder import Encoder

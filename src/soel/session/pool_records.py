@@ -16,9 +16,13 @@ from soel.ask.space import Space
 from soel.assess.metrics import auroc
 from soel.errors import DamagedError
 from soel.files import move, replacing
-from soel.session.folder import digest_of
+from soel.session.alarms import find_selected
+from soel.session.folder import SessionFolder, digest_of
+from soel.session.item_tables import read_encoder
+from soel.session.marks import marked_places
 from soel.session.rounds import Round, rows_of
-from soel.types import Estimate, Evidence, Floats
+from soel.settings import Profile
+from soel.types import NO_NAMES, Estimate, Evidence, Floats, Pool, Rows
 
 if TYPE_CHECKING:
     from soel.session.state import SessionState
@@ -67,6 +71,25 @@ def load_record(path: Path, digest: str, n_items: int) -> PoolRecord:
     if record.scores.shape != (n_items,) or len(record.embeddings) != n_items:
         raise DamagedError(f"{path} is about {len(record.scores)} items, not {n_items}; restore it from a copy.")
     return record
+
+
+def pool_of(place: SessionFolder, known: SessionState | None = None) -> Pool:
+    """The pool of a moment, as the loop knows it. known: whose marks and named columns are learnt from."""
+    kind = Profile.from_json(place.config.settings).kind
+    assert kind is not None  # a session's profile is settled when it is created
+    if known is None:
+        return Pool(place.pool, kind, place.identity, place.patches, None, place.moments)
+    marked, named = None, dict[int, Rows]()
+    if place.patches is not None:
+        at = rows_of(place.ids, known.taught_marks)
+        marks = {row: known.taught_marks[item] for item, row in at.items()}
+        marked = marked_places(marks, len(place.ids), place.grid.even)
+    if known.named:
+        encoder, at = read_encoder(place), rows_of(place.ids, known.named)
+        found = {row: encoder.features_of(known.named[item]) for item, row in at.items()}
+        named = {row: columns for row, columns in found.items() if len(columns)}
+    selected = find_selected(place, known.nights, known.adopted)
+    return Pool(place.pool, kind, place.identity, place.patches, marked, place.moments, selected, named or NO_NAMES)
 
 
 def gather_evidence(
@@ -176,12 +199,14 @@ def measure_advice(
     scores: Floats,
     now: Estimate,
     estimate_of: Callable[[Collection[str]], Estimate],
-) -> StoppingAdvice:
-    """What the newest labels changed. scores: (N,) of the pool after this fit. Needs a round and a label.
+) -> StoppingAdvice | None:
+    """What the newest labels changed. scores: (N,) of the pool after this fit.
 
+    None before a label, and until a round was drawn from the pool that holds now: nothing can be compared.
     now: the share of anomalies by all labels. estimate_of: by the labels of these items alone.
     """
-    assert state.round is not None
+    if state.round is None or not state.labels or state.pools_of(state.round) != state.pools:
+        return None
     row_of = {item: row for row, item in enumerate(ids)}
     labelled = sorted(state.labels, key=lambda item: state.answers[item].number)
     n_newest = max(1, len(labelled) // NEWEST)

@@ -17,6 +17,7 @@ from soel.assess.metrics import auroc
 from soel.errors import SessionError
 from soel.session import Session, SessionState
 from soel.session.feedback import adopt_answered
+from soel.session.pool_records import pool_of
 from soel.session.rounds import label_vector
 from soel.session.state import Comparison
 from soel.types import ANOMALY, UNLABELLED, Floats, Progress
@@ -52,7 +53,7 @@ def compare(session: Session) -> Comparison:
     """The current model and candidates that are fitted without a third of the new labels each, on these."""
     state, place = session.state, session.folder
     assert state.fit is not None
-    labels, pool = label_vector(state, place.ids), session.pool_in(place, state)
+    labels, pool = label_vector(state, place.ids), pool_of(place, state)
     known = {item for item in state.labels if (state.answers[item].first_label or 0) <= state.fit.after}
     new = np.array([row for row, item in enumerate(place.ids) if labels[row] != UNLABELLED and item not in known], int)
     truth = labels[new] == ANOMALY

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.assess.threshold import parse_threshold
 from soel.detect.detector import PlaceDetector
 from soel.errors import ConfigError, SessionError
 from soel.images.grids import Grid
@@ -78,20 +77,13 @@ def score_file(
             f"Of rows that are read in parts, alarms are explained, at most {MOST_EXPLAINED:,}; ask with <<why>> alone."
         )
     check_out(out)
-    scorer = make_scorer(session, threshold)
+    scorer = session.scorer(threshold)
     explainer = _make_explainer(session, scorer, stream.n_rows) if why else None
     beside = Beside(labels_by_item(session.state), with_columns, explainer, is_compared=data is not None)
     if data is None:
         encoder = replace(encoder, baseline=None)  # drift is not tested, so no column is tallied
     document = score_stream(stream, encoder, scorer, out, beside, progress, cluster)
     return document | {"notes": [] if data is None else list(stream.notes)}
-
-
-def make_scorer(session: Session, threshold: str | None = None) -> Scorer:
-    """The model of the last fit. threshold: a rule to set it by, the session's where it is None."""
-    rule = parse_threshold(threshold or session.config.threshold)
-    ref, model = session.fitted(threshold if rule.count(0) is None else None)
-    return Scorer(model, ref.fingerprint, session.pool_scores(model), rule)
 
 
 def explain_rows(session: Session, scorer: Scorer, frame: Frame, features: Floats) -> list[tuple[str, str]]:
@@ -138,7 +130,7 @@ class _Items:
 def _score_items(
     session: Session, items: _Items, out: Path, threshold: str | None, why: Literal["alarms", "all"] | None
 ) -> dict[str, Any]:
-    scorer = make_scorer(session, threshold)
+    scorer = session.scorer(threshold)
     values = scorer.score(items.features, items.patches) if items.is_new else scorer.pool_scores
     scores, drift = scorer.judge(items.ids, values), None
     if items.is_new:
@@ -223,15 +215,13 @@ def write_maps(session: Session, data: str | Path | None, out: Path, threshold: 
         raise SessionError(
             "Maps are drawn of pictures whose places are looked at: start a session with <<patches=yes>>."
         )
-    rule = parse_threshold(threshold or session.config.threshold)
-    _, model = session.fitted(threshold if rule.count(0) is None else None)
-    pictures = _own(session, model) if data is None else _new(session, model, Path(data))
-    order = np.argsort(-pictures.scores, kind="stable")
-    n_alarms = rule.count(len(order))
-    alarms = order[model.alarms(pictures.scores)[order]] if n_alarms is None else order[:n_alarms]
-    detector, grid = find_patches(model), session.folder.grid
-    rest = [pictures.scored(row) for row in order if row not in set(alarms.tolist())]
-    return write_heat_maps(Path(out), (pictures.mapped(row, detector, grid) for row in alarms), rest)
+    scorer = session.scorer(threshold)
+    pictures = _own(session, scorer) if data is None else _new(session, scorer, Path(data))
+    found = scorer.judge(tuple(item.id for item in pictures.items), pictures.scores)
+    order = np.argsort(found.ranks, kind="stable")
+    detector, grid = find_patches(scorer.model), session.folder.grid
+    mapped = (pictures.mapped(row, detector, grid) for row in order[found.alarms[order]])
+    return write_heat_maps(Path(out), mapped, [pictures.scored(row) for row in order[~found.alarms[order]]])
 
 
 @dataclass(frozen=True)
@@ -261,15 +251,15 @@ def find_patches(model: Any) -> PlaceDetector:
     return part.detector
 
 
-def _own(session: Session, model: Any) -> _Scored:
+def _own(session: Session, scorer: Scorer) -> _Scored:
     media, patches = open_media(session.folder), session.folder.patches
     assert media is not None
     assert patches is not None
-    return _Scored(media.items, session.pool_scores(model), patches, lambda row: media.picture(media.items[row].id))
+    return _Scored(media.items, scorer.pool_scores, patches, lambda row: media.picture(media.items[row].id))
 
 
-def _new(session: Session, model: Any, data: Path) -> _Scored:
+def _new(session: Session, scorer: Scorer, data: Path) -> _Scored:
     new = read_new_pictures(session.folder.path, data)
     assert new.patches is not None  # as the session's own
-    scores = model.score(read_encoder(session.folder).encode(read_frame(new.features)), new.patches)
+    scores = scorer.score(read_encoder(session.folder).encode(read_frame(new.features)), new.patches)
     return _Scored(new.items, scores, new.patches, new.picture)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,13 +19,11 @@ from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.records import body_of
 from soel.scoring.score import Scorer, Scores
-from soel.session.alarms import find_selected
 from soel.session.config import SessionConfig
 from soel.session.events import SELF, Event, Store
 from soel.session.folder import SessionFolder
 from soel.session.item_tables import read_encoder
 from soel.session.labelling import Labelling
-from soel.session.marks import marked_places
 from soel.session.people import Agreement, as_text, measure_agreement
 from soel.session.pool_records import (
     PoolGeometry,
@@ -34,6 +33,7 @@ from soel.session.pool_records import (
     gather_evidence,
     load_record,
     measure_advice,
+    pool_of,
     save_record,
 )
 from soel.session.rounds import (
@@ -57,7 +57,7 @@ from soel.session.rounds import (
 from soel.session.standing import AskResult, FitResult, Status, measure_quality
 from soel.session.state import Comparison, Fit, NamedEffect, SessionState
 from soel.settings import Profile
-from soel.types import NO_NAMES, NO_ROWS, Booleans, Evidence, Floats, Label, Named, Pool, Progress, Proposal
+from soel.types import NO_ROWS, Estimate, Evidence, Floats, Pool, Progress, Proposal
 
 if TYPE_CHECKING:
     from soel.learner import Learner
@@ -113,7 +113,9 @@ class Session(Labelling):
         drawn = not state.open
         while not state.open:  # again only where the pool was changed while the round was drawn
             size = round_size(state, len(find_candidates(state, self.folder_with(state.pools).ids)), n)
-            self._append([Event("round", SELF, body=body_of(self._draw(state, size, progress, not_sure)))])
+            ref, model = self._newest(state, progress)
+            new = self._keep(state, size, ref, self._propose(state, size, model, not_sure), not_sure)
+            self._append([Event("round", SELF, body=body_of(new))])
             state = self.state
         return AskResult(len(state.rounds), state.open, drawn)
 
@@ -147,20 +149,14 @@ class Session(Labelling):
         check_number(n)
         state = self.state
         drawn = not state.open
-        if not drawn:
-            self._refuse_other_round(state)
         while not state.open:  # again only where the pool was changed while it was drawn
             fresh = find_candidates(state, self.folder_with(state.pools).ids).fresh
             size = round_size(state, len(fresh), n or min(USUAL_CHECK, state.n_left))
             self._append([Event("round", SELF, body=body_of(self._draw_check(state, size)))])
             state = self.state
-        self._refuse_other_round(state)
-        return AskResult(len(state.rounds), state.open, drawn)
-
-    def _refuse_other_round(self, state: SessionState) -> None:
-        """Refuse where questions are open that are no spot check."""
         if state.round is not None and state.round.strategy != SPOT_CHECK:
             raise SessionError(f"Round {state.round.number} is still open; answer it, then check the result.")
+        return AskResult(len(state.rounds), state.open, drawn)
 
     def quality(self) -> Quality | None:
         """What the newest spot check proves of the pool and of the alarms; None without one that was answered."""
@@ -169,34 +165,7 @@ class Session(Labelling):
     @property
     def pool(self) -> Pool:
         """The rows of all items, as the loop knows them."""
-        return self.pool_in(self.folder)
-
-    def pool_in(self, place: SessionFolder, known: SessionState | None = None) -> Pool:
-        """The rows of the pool of a moment. known: whose marks and named columns are learnt from; without it, none."""
-        rows = place.pool
-        kind = Profile.from_json(self.config.settings).kind
-        assert kind is not None  # a session's profile is settled when it is created
-        marked = None if known is None else self._find_marks(place, known)
-        selected = None if known is None else find_selected(place, known.nights, known.adopted)
-        named = NO_NAMES if known is None else self._find_named(place, known)
-        return Pool(rows, kind, place.identity, place.patches, marked, place.moments, selected, named)
-
-    def _find_named(self, place: SessionFolder, known: SessionState) -> Named:
-        """The columns of the matrix that people named, by row."""
-        if not known.named:
-            return NO_NAMES
-        encoder, rows = read_encoder(place), rows_of(place.ids, known.named)
-        found = {row: encoder.features_of(known.named[item]) for item, row in rows.items()}
-        return {row: columns for row, columns in found.items() if len(columns)}
-
-    def _find_marks(self, place: SessionFolder, known: SessionState) -> Booleans | None:
-        """Which places (N, P) annotators marked; None without marks, or where places are not looked at."""
-        if not known.taught_marks or place.patches is None:
-            return None
-        rows = rows_of(place.ids, known.taught_marks)
-        return marked_places(
-            {row: known.taught_marks[item] for item, row in rows.items()}, len(place.ids), place.grid.even
-        )
+        return pool_of(self.folder)
 
     def fit(self, progress: Progress | None = None, comparison: Comparison | None = None) -> FitResult:
         """Estimate the contamination from all rounds, then train anew from the warm-up.
@@ -206,18 +175,19 @@ class Session(Labelling):
         state = self.state
         place = self.folder_with(state.pools)
         _, warm = self._warm(state, progress)
-        labels, pool = label_vector(state, place.ids), self.pool_in(place, state)
+        labels, pool = label_vector(state, place.ids), pool_of(place, state)
         told = self.evidence(state)
         if pool.selected is not None:  # rounds of an earlier pool do not know what joined it
             told = self.learner.evidence(warm, pool, labels)
         model = self.learner.learn(warm, pool, told, labels, progress)
         ref = self._save_model(place, f"fit-{len(state.rounds):04d}", model)
-        advice, known = self._measure_advice(state, model), state.last_event
-        effect = _measure_names(model, pool, len(state.named)) if state.named else None
+        known, advice = state.last_event, self._measure_advice(state, model)
+        found = model.pool_scores, model.threshold, model.detector
+        effect = NamedEffect.of(*found, pool.rows, len(state.named)) if state.named else None
         fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice, comparison, effect)
         estimate = Event("estimate", SELF, body={"estimate": body_of(model.estimate), "after": known})
         self._append([estimate, Event("fit", SELF, body=body_of(fit))])
-        return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state, effect))
+        return FitResult.of(ref, model.estimate, state, effect)
 
     def promote(self, number: int, who: str = "owner") -> None:
         """Let the fit of this number, from 1, score from now on: a candidate, or an earlier one to go back to."""
@@ -229,25 +199,28 @@ class Session(Labelling):
         """Scores, ranks and alarms of new rows (n, d) with their ids, or of the pool, by the last fit."""
         if (x is None) != (ids is None):
             raise SessionError("New rows and their ids belong together; pass both, or neither for the pool.")
-        ref, model = self.fitted(rule)
-        pool_scores, used = self.pool_scores(model), parse_threshold(rule or self.config.threshold)
-        scorer = Scorer(model, ref.fingerprint, pool_scores, used)
-        return scorer.judge(tuple(self.ids if ids is None else ids), pool_scores if x is None else scorer.score(x))
+        scorer = self.scorer(rule)
+        scores = scorer.pool_scores if x is None else scorer.score(x)
+        return scorer.judge(tuple(self.ids if ids is None else ids), scores)
+
+    def scorer(self, rule: str | None = None) -> Scorer:
+        """The model of the last fit, with its threshold set by another rule where one is given."""
+        ref, model = self.fitted()
+        used = parse_threshold(rule or self.config.threshold)
+        if rule is not None and used.count(0) is None:  # a number of alarms counts in what is scored
+            model = self.learner.with_rule(model, self.pool, used)
+        return Scorer(model, ref.fingerprint, self.pool_scores(model), used)
 
     def pool_scores(self, model: Fitted) -> Floats:
         """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""
         return model.pool_scores if len(model.pool_scores) else model.score(self.folder.pool, self.folder.patches)
 
-    def fitted(self, rule: str | None = None) -> tuple[ModelRef, Fitted]:
-        """The model of the last fit, with its threshold set by another rule where one is given."""
+    def fitted(self) -> tuple[ModelRef, Fitted]:
+        """The model of the last fit."""
         state = self.state
         if state.fit is None:
             raise SessionError(f"{self.folder.path} has no fitted model yet; fit before scoring.")
-        model = self.load_fit(state)
-        if rule is None:
-            return state.fit.model, model
-        pool = self.pool_in(self.folder_with(state.pools))
-        return state.fit.model, self.learner.with_rule(model, pool, parse_threshold(rule))
+        return state.fit.model, self.load_fit(state)
 
     def load_fit(self, state: SessionState) -> Fitted:
         """The model of the last fit. It does not remember the scores of a pool that holds no more."""
@@ -267,8 +240,7 @@ class Session(Labelling):
         drawn = state.part_of(item) or state.newest_part(item)
         if drawn is None:
             raise SessionError(f"Item {item!r} was never drawn, so there is nothing to explain; ask first.")
-        kept = self._geometry
-        if kept is None or not kept.is_of(drawn, state):
+        if (kept := self._geometry) is None or not kept.is_of(drawn, state):
             ids = self.folder_with(state.pools_of(drawn)).ids
             if not {each.item for each in drawn.proposed} <= set(ids):
                 raise DamagedError(f"{self.folder.path} lacks items that it asked about; `soel check` says why.")
@@ -299,17 +271,12 @@ class Session(Labelling):
         place = self.folder_with((state or self.state).pools_of(drawn))
         return load_record(place.rounds / drawn.record, drawn.digest, place.n_items)
 
-    def _draw(self, state: SessionState, n: int, progress: Progress | None, not_sure: bool) -> Round:
-        ref, model = self._newest(state, progress)
-        return self._keep(state, n, ref, self._propose(state, n, model, not_sure), not_sure)
-
     def _draw_more(self, state: SessionState, at: str, progress: Progress | None) -> Round | None:
         """A refine of the round that is open; None where it would show the same items in the same order."""
         held = items_held(state, at)
         free = [item for item in state.open if item not in held and item not in state.answers]
-        if not free:
+        if not free or state.round is None:
             return None
-        assert state.round is not None  # or nothing would be open
         n, not_sure = min(AHEAD, len(free)), NOT_SURE in state.round.options
         ref, model = self._newest(state, progress)
         proposal = self._propose(state, n, model, not_sure, held, self._look_again(state, state.round, ref))
@@ -335,7 +302,7 @@ class Session(Labelling):
         are leased or assigned, for a refine. seen: what the same model saw of the pool before.
         """
         place = self.folder_with(state.pools)
-        candidates, pool, first = find_candidates(state, place.ids), self.pool_in(place), NO_ROWS
+        candidates, pool, first = find_candidates(state, place.ids), pool_of(place), NO_ROWS
         if not_sure:
             estimate = cast("Fitted", model).estimate
             scores = self.learner.look(model, pool)[0] if seen is None else seen.scores
@@ -367,7 +334,7 @@ class Session(Labelling):
         """A spot check of `n` items, with the pool as the model sees it."""
         ref, model = self.fitted()
         place = self.folder_with(state.pools)
-        scores, embeddings = self.learner.look(model, self.pool_in(place))
+        scores, embeddings = self.learner.look(model, pool_of(place))
         seed = (self.config.seed, len(state.labels), len(state.rounds))
         fresh, cut = find_candidates(state, place.ids).fresh, model.threshold
         selection = draw_check(scores > cut, fresh, n, np.random.default_rng(seed))
@@ -401,18 +368,12 @@ class Session(Labelling):
         return Round(number, draws[:n], draws[n:], ref, proposal.seed, strategy, options, name, digest, after)
 
     def _measure_advice(self, state: SessionState, model: Fitted) -> StoppingAdvice | None:
-        """None before a label, and until a round was drawn from the pool that holds now: nothing can be compared."""
-        if state.round is None or not state.labels or state.pools_of(state.round) != state.pools:
-            return None
-        ids = self.folder_with(state.pools).ids
-        return measure_advice(
-            state,
-            ids,
-            lambda drawn: self.record(drawn, state),
-            model.pool_scores,
-            model.estimate,
-            lambda items: self.learner.estimate(self.evidence(state, items)),
-        )
+        ids, scores = self.folder_with(state.pools).ids, model.pool_scores
+
+        def estimate(items: Collection[str]) -> Estimate:
+            return self.learner.estimate(self.evidence(state, items))
+
+        return measure_advice(state, ids, lambda drawn: self.record(drawn, state), scores, model.estimate, estimate)
 
     def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Blend]:
         if state.fit is None:
@@ -422,12 +383,10 @@ class Session(Labelling):
     def _warm(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Blend]:
         """The warm-up that every fit restarts from: read back, or made (again, where its folder is lost or damaged)."""
         if state.warm_up is not None:
-            try:
+            with suppress(ModelFileError):  # it follows from the data and the seed alone
                 return state.warm_up, self.load_model(state.warm_up)
-            except ModelFileError:
-                pass  # it follows from the data and the seed alone
         place = self.folder_with(state.pools)
-        model = self.learner.prepare(self.pool_in(place), progress)
+        model = self.learner.prepare(pool_of(place), progress)
         ref = self._save_model(place, "warm-up", model)
         self._append([Event("warm-up", SELF, body={"model": body_of(ref), "after": state.last_event})])
         return ref, model
@@ -439,24 +398,3 @@ def make_learner(config: SessionConfig) -> Learner:
 
     profile, rule = Profile.from_json(config.settings), parse_threshold(config.threshold)
     return Learner(profile, config.seed, rule, contamination=config.contamination)
-
-
-def _measure_names(model: Fitted, pool: Pool, n_answers: int) -> NamedEffect:
-    """What named columns change in a fitted model: the alarms of the pool beside as many without the names."""
-    is_alarm, without = model.pool_scores > model.threshold, model.pool_scores
-    n_alarms, detector = int(is_alarm.sum()), model.detector
-    if detector is not None and detector.unnamed() is not detector:
-        without = without - detector.score(pool.rows) + detector.unnamed().score(pool.rows)
-    highest = np.argsort(-without, kind="stable")[:n_alarms]
-    return NamedEffect(n_answers, n_alarms - int(is_alarm[highest].sum()), n_alarms)
-
-
-def _note(state: SessionState, effect: NamedEffect | None) -> str:
-    if not state.labels:
-        return "Nothing was labelled: the model learned as if all items were normal."
-    named = "" if effect is None else str(effect.message)
-    if state.n_anomalies in (0, len(state.labels)):
-        word = Label(state.n_anomalies > 0).word
-        rough = f"All labels say {word}: the estimate of the contamination is rough until both kinds were seen."
-        return f"{rough} {named}".rstrip()
-    return named

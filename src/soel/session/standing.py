@@ -15,8 +15,8 @@ from soel.errors import SessionError
 from soel.session.folder import SessionFolder
 from soel.session.people import Person, measure_people
 from soel.session.rounds import ModelRef, Round
-from soel.session.state import SessionState
-from soel.types import ANOMALY, Estimate
+from soel.session.state import NamedEffect, SessionState
+from soel.types import ANOMALY, Estimate, Label
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,19 @@ class FitResult:
     n_labels: int
     n_anomalies: int
     note: str
+
+    @classmethod
+    def of(cls, model: ModelRef, estimate: Estimate, state: SessionState, effect: NamedEffect | None) -> FitResult:
+        """What a fit by the labels of this state says. effect: of the columns that were named."""
+        n_labels, n_anomalies = len(state.labels), state.n_anomalies
+        note = "" if effect is None else str(effect.message)
+        if not n_labels:
+            note = "Nothing was labelled: the model learned as if all items were normal."
+        elif n_anomalies in (0, n_labels):
+            word = Label(n_anomalies > 0).word
+            rough = f"All labels say {word}: the estimate of the contamination is rough until both kinds were seen."
+            note = f"{rough} {note}".rstrip()
+        return cls(model, estimate, n_labels, n_anomalies, note)
 
 
 @dataclass(frozen=True)

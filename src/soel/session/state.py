@@ -7,7 +7,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from soel.assess.conformal import FitFigures
 from soel.records import BESIDE, body_of
@@ -19,7 +21,10 @@ from soel.session.people import Lease
 from soel.session.pool_records import StoppingAdvice
 from soel.session.rounds import ModelRef, Round
 from soel.text import Message
-from soel.types import ANOMALY, Estimate, Label
+from soel.types import ANOMALY, Estimate, Floats, Label
+
+if TYPE_CHECKING:
+    from soel.detect.detector import Detector
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,18 @@ class NamedEffect:
     n_moved: int
     n_alarms: int
 
+    @classmethod
+    def of(
+        cls, scores: Floats, threshold: float, detector: Detector | None, rows: Floats, n_answers: int
+    ) -> NamedEffect:
+        """The alarms of a pool (rows (N, d), scores (N,)) beside as many of the same detector without the names."""
+        is_alarm, without = scores > threshold, scores
+        n_alarms = int(is_alarm.sum())
+        if detector is not None and detector.unnamed() is not detector:
+            without = without - detector.score(rows) + detector.unnamed().score(rows)
+        highest = np.argsort(-without, kind="stable")[:n_alarms]
+        return cls(n_answers, n_alarms - int(is_alarm[highest].sum()), n_alarms)
+
     @property
     def message(self) -> Message:
         """In words."""
@@ -110,7 +127,7 @@ class SessionState:
     """Everything that follows from the events.
 
     undoable: the answer that each annotator can take back.
-    estimate, estimated_at: the share of anomalies by the last fit, and when. current: the position of the fit that
+    estimate: the share of anomalies by the last fit. current: the position of the fit that
     scores, -1 before the first one. nights: the inputs that were watched.
     answers_per_item: how many annotators are to label each item.
     last_event, last_at: number and time of the newest event. last_answer: of the newest answer, undo or decision.
@@ -128,7 +145,6 @@ class SessionState:
     undoable: Mapping[str, Undoable] = field(default_factory=dict)
     warm_up: ModelRef | None = None
     estimate: Estimate | None = None
-    estimated_at: str = ""
     fits: tuple[Fit, ...] = ()
     current: int = -1
     nights: tuple[Night, ...] = ()

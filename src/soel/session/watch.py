@@ -29,7 +29,7 @@ from soel.session import Session, SessionState
 from soel.session.alarms import DAYS, Night, open_questions, open_rows, read_kept, recent_nights, short, write_kept
 from soel.session.folder import digest_of
 from soel.session.item_tables import read_encoder_with_baseline, read_rows_as
-from soel.session.scores import explain_rows, make_scorer
+from soel.session.scores import explain_rows
 from soel.tables.encoder import Encoder
 from soel.tables.rows import write_table
 from soel.types import Floats, Label, Progress
@@ -115,7 +115,7 @@ class Watcher:
     @classmethod
     def of(cls, session: Session) -> Watcher:
         """By the model of the session's current fit."""
-        scorer, place = make_scorer(session), session.folder
+        scorer, place = session.scorer(), session.folder
         detector = scorer.model.detector
         points, reach = None, np.inf
         if detector is not None:

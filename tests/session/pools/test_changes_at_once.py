@@ -37,7 +37,7 @@ def test_two_who_change_the_pool_at_once_both_come_through(grown: Session, tmp_p
 def test_a_round_drawn_from_a_pool_that_changed_meanwhile_is_drawn_again(
     grown: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, calls = grown._draw, list[int]()
+    real, calls = grown._keep, list[int]()
 
     def draw(*given: Any) -> Any:
         drawn = real(*given)
@@ -46,7 +46,7 @@ def test_a_round_drawn_from_a_pool_that_changed_meanwhile_is_drawn_again(
             add_data(create.open_session(grown.folder.path), more_rows(tmp_path / "april.csv", 3, first=200))
         return drawn
 
-    monkeypatch.setattr(grown, "_draw", draw)
+    monkeypatch.setattr(grown, "_keep", draw)
     asked = grown.ask(2)
     assert len(asked.items) == 2
     assert grown.state.pools_of(grown.state.rounds[-1]) == grown.state.pools
