@@ -55,3 +55,8 @@ def test_an_option_that_does_not_exist(run: Run, tmp_path: Path) -> None:
     assert "--treshold share=0.1. Did you mean --threshold? See `soel help score`." in said.err
     said = run("score", tmp_path, "--quux")
     assert "Did you mean" not in said.err
+
+
+@pytest.mark.parametrize("flag", ["--json", "--debug"])
+def test_what_every_verb_takes_may_stand_before_the_verb(run: Run, tmp_path: Path, flag: str) -> None:
+    assert run(flag, "status", tmp_path) == run("status", tmp_path, flag)

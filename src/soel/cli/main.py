@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from soel import __version__
@@ -133,6 +134,8 @@ def run(build: Callable[[str | None], Parser], words: Sequence[str]) -> int:
     """Parse these words, run their verb, print its reply or what went wrong. Returns how it ended."""
     # Before torch is loaded: threads that spin long for one another make a busy machine four times slower.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    leading = list(takewhile({"--debug", "--json"}.__contains__, words))  # these two may stand before the verb as well
+    words = [*words[len(leading) :], *leading]
     try:
         args = build(words[0] if words else None).parse_words(words)
         reply: Reply = args.handler(args)
