@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from soel import SOEL, LabelError
+from soel import SOEL, LabelError, SessionOptions, Verdict, create_session
 from soel.assess.metrics import auroc
+from soel.session import Answer
 from soel.types import Rows
 
 
@@ -111,3 +113,27 @@ def test_a_group_of_columns_is_called_by_a_named_one() -> None:
     (group,) = (group for group in called.groups if "l" in group)
     assert group[0] == "j"
     assert [reason.columns[0] for reason in called[0].reasons if "l" in reason.columns] in ([], ["j"])
+
+
+def test_a_session_learns_from_names_and_says_what_they_changed(
+    table: tuple[pd.DataFrame, np.ndarray], tmp_path: Path
+) -> None:
+    x, _ = table
+    x.to_csv(tmp_path / "table.csv", index=False)
+    with closing(
+        create_session(tmp_path / "session", tmp_path / "table.csv", SessionOptions(seed=0, budget=20))
+    ) as session:
+        answers = {0: Verdict.ANOMALY, 50: Verdict.NORMAL, 90: Verdict.NORMAL}
+        session.tell([Answer(session.ids[row], verdict) for row, verdict in answers.items()])
+        assert "named" not in session.fit().note
+        without = session.score().scores
+        session.tell([Answer(session.ids[0], Verdict.ANOMALY, because=("l",))])
+        assert not session.state.fit_is_current
+        note = session.fit().note
+        assert session.state.fit is not None
+        effect = session.state.fit.named
+        assert effect is not None
+        assert effect.n_answers == 1
+        assert 0 < effect.n_moved <= effect.n_alarms
+        assert f"Without them {effect.n_moved} of the {effect.n_alarms} alarms would be others" in note
+        assert not np.array_equal(session.score().scores, without)

@@ -19,9 +19,18 @@ from soel.assess.metrics import cover_radius
 from soel.assess.threshold import parse_threshold
 from soel.checks import check_count, check_labels, is_number
 from soel.deep import settle
-from soel.errors import ConfigError, DataError, LabelError, ModelFileError
+from soel.errors import ConfigError, DataError, ModelFileError
 from soel.explain import TableExplainer
-from soel.fitted_detector import Codes, FittedDetector, read_targets, warn_caller, warn_of_equal_rows
+from soel.fitted_detector import (
+    Because,
+    Codes,
+    FittedDetector,
+    read_because,
+    read_targets,
+    split_told,
+    warn_caller,
+    warn_of_equal_rows,
+)
 from soel.images.image_rows import ImageRows, find_image_rows, stack_items
 from soel.learner import Learner
 from soel.model import Blend
@@ -35,14 +44,12 @@ from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, find_kind, read_frame
 from soel.tables.read_options import ReadOptions, as_options
 from soel.tables.schema import warnings_of
-from soel.text import name_some
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Pool, Rows
 
 if TYPE_CHECKING:
     from soel.networks.base import UserModule
 
 Ask = Callable[[Rows], Any]
-Because = Mapping[int, Sequence[str | int]]
 
 
 class SOEL(FittedDetector):
@@ -163,7 +170,7 @@ class SOEL(FittedDetector):
         """
         task = self._read(X)
         labels, codes = read_targets(y, len(task.pool))
-        return self._learn(task.with_names(because or {}, labels), labels, codes)
+        return self._learn(task, labels, codes, because or {})
 
     def fit_with_expert(self, X: Any, ask: Ask, n_queries: int = 10, at_once: int | None = None) -> SOEL:
         """Query, call `ask(rows) -> labels`, and train; the same model as `query` and `fit` give.
@@ -184,13 +191,11 @@ class SOEL(FittedDetector):
         while len(asked) < n_queries:
             n = min(at_once, n_queries - len(asked))
             rows = learner.propose(self._prepare(task), pool, labels, n, aside=asked[labels[asked] == UNLABELLED]).rows
-            told = ask(rows)
-            if isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], Mapping):
-                told, because = told
-                named |= because
+            told, because = split_told(ask(rows))
             labels[rows] = check_labels(told, len(rows))
+            named |= because
             asked = np.concatenate([asked, rows])
-        return self._learn(task.with_names(named, labels), labels, Codes(anomaly=1, normal=0))
+        return self._learn(task, labels, Codes(anomaly=1, normal=0), named)
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, then predict the same rows."""
@@ -261,9 +266,10 @@ class SOEL(FittedDetector):
             kept = _PREPARED[self] = key, learner.prepare(task.pool)
         return kept[1]
 
-    def _learn(self, task: PoolTask, labels: Labels, codes: Codes) -> SOEL:
+    def _learn(self, task: PoolTask, labels: Labels, codes: Codes, because: Because) -> SOEL:
         """Train, then publish: nothing is set on the estimator before that has succeeded."""
-        learner, pool, warm = task.learner, task.pool, self._prepare(task)
+        learner, warm = task.learner, self._prepare(task)
+        pool = replace(task.pool, named=read_because(because, labels, task.frame, task.encoder))
         rounds = learner.evidence(warm, pool, labels)
         with progress_bar("fit") as progress:
             fitted = learner.learn(warm, pool, rounds, labels, progress)
@@ -338,20 +344,6 @@ class PoolTask:
     def described_encoder(self) -> Encoder:
         """The encoder with what the pool holds in each column, where columns mean something each."""
         return self.encoder.with_baseline(self.frame) if self.pool.kind is Kind.TABLE else self.encoder
-
-    def with_names(self, because: Because, labels: Labels) -> PoolTask:
-        """The same with columns that experts named; what names no labelled row or no column is refused."""
-        known, named = list(self.frame.columns), dict[int, Rows]()
-        for row, given in because.items():
-            if not 0 <= row < len(labels) or labels[row] == UNLABELLED:
-                raise LabelError(f"because names columns of row {row!r}, which has no label; give positions in y.")
-            names = [given] if isinstance(given, str) else given
-            unknown = [name for name in names if name not in known and name not in range(len(known))]
-            if unknown:
-                raise LabelError(f"because names {unknown[0]!r} for row {row}; the columns are {name_some(known)}.")
-            columns = self.encoder.features_of({name if name in known else known[int(name)] for name in names})
-            named |= {int(row): columns} if len(columns) else {}
-        return replace(self, pool=replace(self.pool, named=named))
 
 
 def read_task(

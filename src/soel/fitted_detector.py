@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +23,8 @@ from soel.model import Fitted
 from soel.model_folder import SavedModel
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
-from soel.text import name_options
-from soel.types import UNLABELLED, Booleans, Floats, Kind, Labels, Rows
+from soel.text import name_options, name_some
+from soel.types import UNLABELLED, Booleans, Floats, Kind, Labels, Named, Rows
 
 
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -255,6 +256,30 @@ def read_targets(y: Any, n_rows: int) -> tuple[Labels, Codes]:
             warn_caller(ENCODED)
             return (numbers == 0).astype(np.int8), Codes(anomaly=0, normal=1)
     return check_labels(y, n_rows), Codes(anomaly=1, normal=0)
+
+
+Because = Mapping[int, Sequence[str | int]]  # names or positions of columns by row
+
+
+def read_because(because: Because, labels: Labels, frame: Frame, encoder: Encoder) -> Named:
+    """The columns of the matrix that are named for rows; what names no labelled row or no column is refused."""
+    known, named = list(frame.columns), dict[int, Rows]()
+    for row, given in because.items():
+        if not 0 <= row < len(labels) or labels[row] == UNLABELLED:
+            raise LabelError(f"because names columns of row {row!r}, which has no label; give positions in y.")
+        names = [given] if isinstance(given, str) else given
+        unknown = [name for name in names if name not in known and name not in range(len(known))]
+        if unknown:
+            raise LabelError(f"because names {unknown[0]!r} for row {row}; the columns are {name_some(known)}.")
+        columns = encoder.features_of({name if name in known else known[int(name)] for name in names})
+        named |= {int(row): columns} if len(columns) else {}
+    return named
+
+
+def split_told(told: Any) -> tuple[Any, Because]:
+    """What an expert returned: labels, and the columns named with them, if any."""
+    is_pair = isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], Mapping)
+    return told if is_pair else (told, {})
 
 
 def _plain_numbers(y: Any) -> Floats:
