@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from soel import SOEL, ConfigError, DataError, SchemaError
-from soel.settings import PAPER
+from soel.settings import PAPER, Schedule
 from tests.conftest import Sample, make_toy
 from tests.networks.test_own_module import TinyAutoencoder
 from tests.test_estimator import fitted, quick
@@ -224,3 +224,26 @@ def test_a_doubt_about_a_column_names_arguments_and_no_flags() -> None:
     with pytest.warns(UserWarning, match="taken for codes; numeric= takes them as numbers") as said:
         SOEL(random_state=0).query(frame, 2)
     assert not [each for each in said if "--" in str(each.message) or "<<" in str(each.message)]
+
+
+@pytest.mark.parametrize("kind", ["table", "vectors", "pictures"])
+def test_each_part_has_an_effect_on_every_kind_of_rows(kind: str) -> None:
+    short = Schedule(2, 1e-3, batch_size=20)
+    profile, toy = replace(PAPER, tables=short, vectors=short, pictures=short), make_toy(n_rows=40, n_anomalies=6)
+    x: Any = toy.x
+    if kind == "pictures":
+        profile = replace(profile, backbone="mhrot", backbone_options={"depth": 10, "widen": 1})
+        x = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 1)).astype(np.uint8)
+
+    def outcome(**part: Any) -> tuple[Any, ...]:
+        given = {} if kind == "pictures" else {"kind": kind}
+        detector = SOEL(profile, random_state=0, **given, **part)
+        asked = detector.query(x, 8).tolist()
+        scores = detector.fit(x, toy.labels()).anomaly_score(x).tolist()
+        return asked, scores, detector.contamination_
+
+    usual = outcome()
+    for part in ({"strategy": "random"}, {"objective": "supervised"}, {"contamination": 0.3}):
+        assert outcome(**part) != usual, part
+    assert outcome(strategy="random")[0] != usual[0]
+    assert outcome(objective="supervised")[1] != usual[1]

@@ -20,7 +20,7 @@ class Backbone(nn.Module, ABC):
     Every tensor starts with the member axis S; members never mix, so a member of a stack computes what
     it would compute alone. L0 is small when a row looks normal, L1 is its opposite, and L0 is the score.
     `last_layer` names the parameter whose gradients the gradient-diverse strategy looks at.
-    `is_recordable`: whether a GPU may record a training step and replay it: there is no chance in it.
+    `is_recordable`: whether a GPU may record a training step and replay it: nothing in it waits for the host.
     `version`: raised whenever the same rows and generators give another network.
     """
 
@@ -32,6 +32,10 @@ class Backbone(nn.Module, ABC):
     @abstractmethod
     def losses(self, x: Tensor) -> Pair:
         """L0 and L1, each (S, B), of rows x: (S, B, d)."""
+
+    def forward(self, x: Tensor) -> Pair:
+        """The losses, for tools of torch that call a module."""
+        return self.losses(x)
 
     def losses_apart(self, x: Tensor, sizes: Sequence[int]) -> list[Pair]:
         """L0 and L1 of each of the batches that x: (S, B, d) consists of; no batch's statistics see another's rows."""
