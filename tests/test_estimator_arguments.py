@@ -236,7 +236,7 @@ def test_each_part_has_an_effect_on_every_kind_of_rows(kind: str) -> None:
         x = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 1)).astype(np.uint8)
 
     def outcome(**part: Any) -> tuple[Any, ...]:
-        given = {} if kind == "pictures" else {"kind": kind}
+        given: dict[str, Any] = {} if kind == "pictures" else {"kind": kind}
         detector = SOEL(profile, random_state=0, **given, **part)
         asked = detector.query(x, 8).tolist()
         scores = detector.fit(x, toy.labels()).anomaly_score(x).tolist()
