@@ -12,7 +12,7 @@ from soel.assess.share import rate_among_unlabelled
 from soel.assess.threshold import FixedCount
 from soel.detect.detector import Detector
 from soel.errors import ConfigError
-from soel.learner import ASSUMED, Learner, _rate
+from soel.learner import ASSUMED, Learner
 from soel.model import Blend, TrainedNetwork
 from soel.networks import losses
 from soel.settings import PAPER, Profile
@@ -85,10 +85,9 @@ def labels_of(*known: tuple[int, int], n: int = 20) -> Labels:
 
 def test_the_rate_among_the_rest() -> None:
     labels = labels_of((0, 1), (1, 0), (2, 1))
-    assert _rate(labels, labels, SHARE) == pytest.approx((0.2 * 20 - 2) / 17)
-    assert _rate(labels, labels, SHARE) == rate_among_unlabelled(0.2, 20, 3, 2)
-    assert _rate(labels, labels_of(), SHARE) == pytest.approx(0.2)  # an objective that hears no labels
-    assert _rate(labels, labels, replace(SHARE, method="assumed")) == 0
+    assert rate_among_unlabelled(SHARE, labels) == pytest.approx((0.2 * 20 - 2) / 17)
+    assert rate_among_unlabelled(SHARE, labels_of()) == pytest.approx(0.2)  # an objective that hears no labels
+    assert rate_among_unlabelled(replace(SHARE, method="assumed"), labels) == 0
 
 
 def table(n: int = 20) -> tuple[Learner, Pool, Floats]:

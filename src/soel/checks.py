@@ -163,6 +163,29 @@ def check_share(name: str, value: Any) -> float:
     return float(value)
 
 
+def read_contamination(contamination: float | str | None) -> float | None:
+    """A share given as a number; names and None are the estimators' business."""
+    if contamination is None or isinstance(contamination, str):
+        return None
+    if not is_number(contamination) or not 0 < contamination <= 0.5:
+        raise ConfigError(
+            f"contamination must lie in (0, 0.5], got {contamination!r}; give such a share, a name or None."
+        )
+    return float(contamination)
+
+
+def read_seed(random_state: Any) -> int:
+    """The seed that a `random_state` gives."""
+    from sklearn.utils import check_random_state  # here, so that checking a name does not load it
+
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise ConfigError(
+            f"random_state must be an integer from 0, a RandomState or None, got {random_state!r}; give one of these."
+        ) from error
+
+
 def _is_real(value: Any) -> bool:
     """Whether a value is a number that counts or measures: True and False do neither."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)

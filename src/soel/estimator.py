@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from soel.ask import STRATEGIES
 from soel.assess import ESTIMATORS
 from soel.assess.metrics import cover_radius
 from soel.assess.threshold import parse_threshold
-from soel.checks import check_count, check_labels, is_number
+from soel.checks import check_count, check_labels, read_contamination, read_seed
 from soel.deep import settle
 from soel.errors import ConfigError, DataError, ModelFileError
 from soel.explain import TableExplainer
@@ -183,9 +182,8 @@ class SOEL(FittedDetector):
         n_queries = check_count("n_queries", n_queries)
         task = self._read(X)
         learner, pool, labels = task.learner, task.pool, np.full(len(task.pool), UNLABELLED, np.int8)
-        if at_once is None:
-            at_once = 1 if learner.is_sequential else n_queries
-        at_once = check_count("at_once", at_once)
+        usual = 1 if learner.is_sequential else n_queries
+        at_once = check_count("at_once", usual if at_once is None else at_once)
         learner.check_budget(labels, n_queries)
         asked, named = NO_ROWS, dict[int, Sequence[str | int]]()
         while len(asked) < n_queries:
@@ -240,7 +238,7 @@ class SOEL(FittedDetector):
         def make_learner(profile: Profile) -> Learner:
             seed = read_seed(self.random_state)
             own = self.backbone if callable(self.backbone) else None
-            return Learner(profile, seed, parse_threshold(self.threshold), own, read_share(self.contamination))
+            return Learner(profile, seed, parse_threshold(self.threshold), own, read_contamination(self.contamination))
 
         return read_task(X, self._choose_profile(), read_columns(self.columns), self.kind, make_learner)
 
@@ -372,27 +370,6 @@ def check_parts(profile: Profile) -> None:
     ):
         if name not in ("auto", "own"):
             registry.check(name)
-
-
-def read_share(contamination: float | str | None) -> float | None:
-    """A share given as a number; names and None are the estimators' business."""
-    if contamination is None or isinstance(contamination, str):
-        return None
-    if not is_number(contamination) or not 0 < contamination <= 0.5:
-        raise ConfigError(
-            f"contamination must lie in (0, 0.5], got {contamination!r}; give such a share, a name or None."
-        )
-    return float(contamination)
-
-
-def read_seed(random_state: Any) -> int:
-    """The seed that a `random_state` gives."""
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError as error:
-        raise ConfigError(
-            f"random_state must be an integer from 0, a RandomState or None, got {random_state!r}; give one of these."
-        ) from error
 
 
 def read_columns(columns: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:

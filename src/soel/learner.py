@@ -34,7 +34,6 @@ from soel.types import (
     NO_NAMES,
     NO_ROWS,
     UNLABELLED,
-    Chances,
     Estimate,
     Evidence,
     Floats,
@@ -49,7 +48,6 @@ from soel.types import (
 )
 
 if TYPE_CHECKING:
-    from soel.deep import torch
     from soel.networks import Model
     from soel.networks.base import Backbone, UserModule
 
@@ -185,7 +183,10 @@ class Learner:
         """Untrained members (the profile's number), each with a generator of its own."""
         seeds = np.random.SeedSequence(self.seed).spawn(n_members or self.profile.n_members)
         rngs = [np.random.default_rng(seed) for seed in seeds]
-        backbone = self._new_backbone(n_features, rngs).to(_device(n_features))
+        from soel.deep import torch  # here: a detector alone has no need of it
+
+        on_gpu = torch.cuda.is_available() and n_features > GPU_WIDTH
+        backbone = self._new_backbone(n_features, rngs).to(torch.device("cuda" if on_gpu else "cpu"))
         return networks.Model(backbone, rngs, self.profile.schedule.learning_rate)
 
     def new_network(self, pool: Pool, progress: Progress | None = None) -> TrainedNetwork:
@@ -244,7 +245,7 @@ class Learner:
                 f"The objective {self.profile.objective!r} learns from labels alone, and there are none; "
                 "label some items first or choose the objective 'all-normal'."
             )
-        return Task(labelled, on_labelled, view.unlabelled, on_unlabelled, _rate(labels, seen, estimate))
+        return Task(labelled, on_labelled, view.unlabelled, on_unlabelled, rate_among_unlabelled(estimate, seen))
 
     def _look(
         self, model: Blend, pool: Pool, share: float | None, for_record: bool, seen: tuple[Floats, Floats] | None
@@ -365,7 +366,7 @@ class Learner:
         blend = replace(blend, patches=patches)
         scores = _add_patches(blend, scores, pool)
         fair, estimate = pool.fair, leave_out(estimate, labels, ~pool.fair)
-        calibration = calibrate(scores[fair], labels[fair], estimate.value, chances=_chances(blend))
+        calibration = calibrate(scores[fair], labels[fair], estimate.value, chances=blend.chances())
         chances = calibration.probabilities(scores)
         suspected = None if estimate.method == "assumed" else chances
         refit = partial(self._fit_detector, share=estimate.value)
@@ -390,30 +391,8 @@ class Learner:
         return BACKBONES.create(self.profile.backbone, n_features=n_features, rngs=rngs, **options)  # type: ignore[no-any-return]
 
 
-def _chances(blend: Blend) -> Chances | None:
-    """Probabilities by the detector of rows without a label, where it scores alone."""
-    if blend.detector is None or blend.uses_network or blend.patches is not None:
-        return None
-    return blend.detector.chances()
-
-
 def _add_patches(blend: Blend, scores: Floats, pool: Pool) -> Floats:
     """The pool's scores (N,) by rows, with what its patches add."""
     if blend.patches is None or pool.patches is None:
         return scores
     return blend.patches.add(scores, blend.patches.detector.score(pool.patches))
-
-
-def _rate(labels: Labels, seen: Labels, estimate: Estimate) -> float:
-    """alpha-tilde; nothing is suspected where the share is only assumed."""
-    if estimate.method == "assumed":
-        return 0.0
-    n_labelled, n_anomalies = int((seen != UNLABELLED).sum()), int((seen == ANOMALY).sum())
-    return rate_among_unlabelled(estimate.value, len(labels), n_labelled, n_anomalies)
-
-
-def _device(n_features: int) -> torch.device:
-    """A GPU where there is one and the rows are wide enough to gain by it."""
-    from soel.deep import torch
-
-    return torch.device("cuda" if torch.cuda.is_available() and n_features > GPU_WIDTH else "cpu")

@@ -14,7 +14,7 @@ from soel.assess.conformal import FitFigures, Reference, UnsureBand
 from soel.detect import DETECTORS
 from soel.detect.detector import Detector, PlaceDetector
 from soel.errors import DataError
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Labels, Pool, Rows, within
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Chances, Estimate, Floats, Labels, Pool, Rows, within
 
 if TYPE_CHECKING:
     from soel.networks import Model
@@ -108,6 +108,11 @@ class Blend:
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) of rows alone that are quick to have and much like the true ones."""
         return self.trained.score(x) if self.detector is None else self.detector.rough_score(x)
+
+    def chances(self) -> Chances | None:
+        """Probabilities by the detector of rows without a label, where it scores alone."""
+        alone = not self.uses_network and self.patches is None
+        return self.detector.chances() if self.detector is not None and alone else None
 
     def _add(self, by_detector: Floats, x: Floats) -> Floats:
         """The detector's scores (n,) with what the network says of the rows."""

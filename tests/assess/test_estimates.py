@@ -8,7 +8,13 @@ import pytest
 from soel.assess import ESTIMATORS
 from soel.assess.share import rate_among_unlabelled, wilson
 from soel.errors import ConfigError
-from soel.types import Evidence
+from soel.types import Estimate, Evidence
+
+
+def rate(contamination: float, n_rows: int, n_labelled: int, n_anomalies: int) -> float:
+    labels = np.full(n_rows, -1, np.int8)
+    labels[:n_labelled], labels[:n_anomalies] = 0, 1
+    return rate_among_unlabelled(Estimate(contamination, 0, 1, "kde"), labels)
 
 
 def outer_rows(seed: int) -> tuple[Evidence, float]:
@@ -30,10 +36,10 @@ def test_labels_of_outer_rows_are_not_taken_for_everyones() -> None:
 
 
 def test_rate_among_the_unlabelled() -> None:
-    assert rate_among_unlabelled(0.1, 100, 10, 5) == pytest.approx(5 / 90)
-    assert rate_among_unlabelled(0.01, 100, 10, 5) == 0
-    assert rate_among_unlabelled(0.9, 100, 10, 0) == 0.5
-    assert rate_among_unlabelled(0.1, 10, 10, 1) == 0
+    assert rate(0.1, 100, 10, 5) == pytest.approx(5 / 90)
+    assert rate(0.01, 100, 10, 5) == 0
+    assert rate(0.9, 100, 10, 0) == 0.5
+    assert rate(0.1, 10, 10, 1) == 0
 
 
 @pytest.mark.parametrize(("share", "n_labels"), [(0.0, 5), (0.1, 20), (0.5, 3.7), (1.0, 8), (1.7, 8)])

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from soel.errors import ConfigError
 from soel.numeric import nearest_exactly
-from soel.types import ANOMALY, Estimate, Evidence, Floats, Labels
+from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels
 
 COVERAGE = 0.8
 SMALLEST = 2e-4  # share whose log-odds are looked at
@@ -47,11 +47,15 @@ def wilson(share: float, n_labels: float) -> tuple[float, float]:
     return float(max(0.0, (middle - half) / width)), float(min(1.0, (middle + half) / width))
 
 
-def rate_among_unlabelled(contamination: float, n_rows: int, n_labelled: int, n_anomalies: int) -> float:
-    """alpha-tilde: the expected share among the rows without a label, kept within [0, 0.5] for training."""
-    if n_rows == n_labelled:
+def rate_among_unlabelled(estimate: Estimate, labels: Labels) -> float:
+    """alpha-tilde: the expected share among the rows without a label, kept within [0, 0.5] for training.
+
+    Nothing is suspected where the share is only assumed.
+    """
+    n_rows, n_labelled, n_anomalies = len(labels), int((labels != UNLABELLED).sum()), int((labels == ANOMALY).sum())
+    if estimate.method == "assumed" or n_rows == n_labelled:
         return 0.0
-    return float(np.clip((contamination * n_rows - n_anomalies) / (n_rows - n_labelled), 0, 0.5))
+    return float(np.clip((estimate.value * n_rows - n_anomalies) / (n_rows - n_labelled), 0, 0.5))
 
 
 def leave_out(estimate: Estimate, labels: Labels, selected: np.ndarray) -> Estimate:
