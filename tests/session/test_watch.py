@@ -27,6 +27,7 @@ from soel.session.alarms import FOLDER, open_questions, read_kept
 from soel.session.create import create_session, open_session
 from soel.session.labels import import_labels
 from soel.session.notify import notify
+from soel.session.pool_records import pool_of
 from soel.session.refit import compare, labels_until_due, refit
 from soel.session.state import Comparison
 from soel.session.watch import LOCK, MANY_OUTSIDE, prove, watch, write_questions
@@ -238,6 +239,25 @@ def test_a_death_while_it_learns_loses_no_answer(
         assert dict(late.state.answers) == answers
         assert refit(late).n_labels == len(late.state.labels) - 10
         assert late.state.fit_is_current
+
+
+def test_alarms_come_back_with_the_columns_that_are_why(session: Session, tmp_path: Path) -> None:
+    arrive(tmp_path, 1)
+    watch(session, inbox(tmp_path))
+    path = fill(session)
+    sheet = pd.read_csv(path, dtype=str)
+    sheet.loc[sheet["label"] == "anomaly", "because"] = "c; d"
+    sheet.to_csv(path, index=False)
+    import_labels(session, path, "ann")
+    told = set(session.state.named)
+    assert len(told) == (sheet["label"] == "anomaly").sum() > 0
+    assert set(session.state.named.values()) == {("c", "d")}
+    refit(session)
+    place = session.folder
+    learnt = pool_of(place, session.state).named
+    assert {place.ids[row] for row in learnt} == told
+    assert {columns.tolist() == [2, 3] for columns in learnt.values()} == {True}
+    assert session.state.fits[-1].named is not None
 
 
 def test_a_plain_fit_learns_from_watched_rows_as_well(session: Session, tmp_path: Path) -> None:
