@@ -29,7 +29,13 @@ napoleon_use_ivar = True
 def setup(app: Any) -> None:
     """What the pages take from the code while the site is built."""
     app.connect("autodoc-process-docstring", _keep_underscores, priority=900)
+    app.connect("autodoc-skip-member", _skip_routing)
     app.connect("source-read", _describe_verbs)
+
+
+def _skip_routing(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """scikit-learn's own methods for routing metadata refer to pages that are not here."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
 def _keep_underscores(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
