@@ -74,14 +74,9 @@ class Detector(ABC):
         """How likely rows of its pool are anomalies, where it can tell by more than their scores."""
         return None
 
-    @property
-    def named_columns(self) -> Rows:
-        """The columns (p,) of the matrix that experts named for anomalies."""
-        return np.zeros(0, np.int64)
-
-    def unnamed(self) -> Detector:
-        """The same without what experts named beside their labels."""
-        return self
+    def without_names(self) -> tuple[Detector, Rows]:
+        """The same without what experts named beside labels, and the columns (p,) of the matrix that they named."""
+        return self, np.zeros(0, np.int64)
 
     def query_score(self, x: Floats) -> Floats:
         """Scores (n,) by which questions are chosen; labels may count more here than in `score`."""

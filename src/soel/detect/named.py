@@ -76,14 +76,9 @@ class NamedColumns(Detector):
         free = self.whole.known_rows[self.whole.labels == UNLABELLED]
         return Chances(self.score(free), self.whole.chances().probabilities)
 
-    @property
-    def named_columns(self) -> Rows:
-        """The columns (p,) that experts named for anomalies."""
-        return self.columns
-
-    def unnamed(self) -> Detector:
-        """That by all columns."""
-        return self.whole
+    def without_names(self) -> tuple[Detector, Rows]:
+        """That by all columns, and the named ones."""
+        return self.whole, self.columns
 
     def query_score(self, x: Floats) -> Floats:
         """Scores (n,) by all columns, with which questions are chosen."""

@@ -174,7 +174,7 @@ class Explainer:
     def named(self) -> frozenset[int]:
         """The columns that experts named for anomalies."""
         detector = self.model.detector
-        return frozenset() if detector is None else frozenset(self.column_of[detector.named_columns].tolist())
+        return frozenset() if detector is None else frozenset(self.column_of[detector.without_names()[1]].tolist())
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

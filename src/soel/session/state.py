@@ -84,8 +84,8 @@ class NamedEffect:
         """The alarms of a pool (rows (N, d), scores (N,)) beside as many of the same detector without the names."""
         is_alarm, without = scores > threshold, scores
         n_alarms = int(is_alarm.sum())
-        if detector is not None and detector.unnamed() is not detector:
-            without = without - detector.score(rows) + detector.unnamed().score(rows)
+        if detector is not None and (plain := detector.without_names()[0]) is not detector:
+            without = without - detector.score(rows) + plain.score(rows)
         highest = np.argsort(-without, kind="stable")[:n_alarms]
         return cls(n_answers, n_alarms - int(is_alarm[highest].sum()), n_alarms)
 
