@@ -205,10 +205,21 @@ def test_a_view_that_never_ends_is_read_where_it_is_named_and_given_up(
     assert read_table(tmp_path / "t.db").frame.n_rows == 1, "the only table is chosen, not the view"
     monkeypatch.setattr(formats, "MOST_SECONDS", 0.2)
     options = ReadOptions(query="v", max_unpacked=1_000_000)
-    with pytest.raises(DataError, match=r"no row came for|more than 1,000,000 bytes"):
+    with pytest.raises(DataError, match=r"its rows come too slowly|more than 1,000,000 bytes"):
         read_table(tmp_path / "t.db", options=options)
-    with pytest.raises(DataError, match=r"no row came for|more than 1,000,000 bytes"):
+    with pytest.raises(DataError, match=r"its rows come too slowly|more than 1,000,000 bytes"):
         copy_as_parquet(f"sqlite:///{tmp_path / 't.db'}", tmp_path, options)
+
+
+def test_a_database_whose_every_row_is_slow_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = "CREATE TABLE t(a, b AS (length(printf('%.*c', 20000000, 'x'))))"  # SQLite asks nobody while it computes it
+    in_database("CREATE TABLE t(a)", *["INSERT INTO t VALUES (1)"] * 20)(tmp_path / "quick.db")
+    in_database(slow, *["INSERT INTO t(a) VALUES (1)"] * 200)(tmp_path / "slow.db")
+    monkeypatch.setattr(formats, "MOST_SECONDS", 0.1)
+    options = ReadOptions(query="SELECT a, b FROM t")
+    with pytest.raises(DataError, match="its rows come too slowly"):
+        read_table(tmp_path / "slow.db", options=options)
+    assert read_table(tmp_path / "quick.db").frame.n_rows == 20
 
 
 @pytest.mark.parametrize("query", ["WITH x AS (SELECT 1) DELETE FROM t", "DELETE FROM t", "SELECT 1; DROP TABLE t"])

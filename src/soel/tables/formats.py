@@ -33,7 +33,7 @@ from soel.tables.text_files import plain_file
 Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]
 _NO_OBJECT = re.compile(rb"(?:\A|\n)[ \t\r]*([^\s{])")  # Arrow ends the process where all of a file is null
 LONGEST_CELL = 1 << 26  # bytes of one value of a database
-MOST_SECONDS = 60  # that a database may take for a row
+MOST_SECONDS, SECONDS_A_ROW = 60, 0.001  # that a database may take: to begin with, and more for each row
 ROWS_AT_ONCE = 10_000
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 
@@ -115,16 +115,18 @@ def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
             cursor = connection.execute(_query(path.name, tables, options.query, views))
             names = [each[0] for each in cursor.description or ()]
             budget = Budget(path.name, options.max_unpacked)
-            return _from_rows(names, clock.restarted_by(cursor), budget), Layout("sqlite")
+            return _from_rows(names, clock.timed(cursor), budget), Layout("sqlite")
     except DataError:
         raise
     except (sqlite3.Error, *FAULTS) as error:
-        why = f"no row came for {MOST_SECONDS} seconds" if clock.has_stopped() else reason(error)
+        why = clock.reason if clock.has_stopped() else reason(error)
         raise DataError(f"{path.name} cannot be read as a SQLite file: {why}. Check the file and <<query>>.") from error
 
 
 class _Clock:
-    """Ends a query that gives no row for too long."""
+    """Ends a query whose rows come too slowly: a value may be computed, by as much work as the file says."""
+
+    reason = "its rows come too slowly"
 
     def __init__(self) -> None:
         self._end = time.monotonic() + MOST_SECONDS
@@ -132,10 +134,12 @@ class _Clock:
     def has_stopped(self) -> bool:
         return time.monotonic() > self._end
 
-    def restarted_by(self, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-        """The same rows, each of which may take the time anew."""
+    def timed(self, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+        """The same rows, until they have taken too long; SQLite asks by itself only between steps of its program."""
         for row in rows:
-            self._end = time.monotonic() + MOST_SECONDS
+            self._end += SECONDS_A_ROW
+            if self.has_stopped():
+                raise sqlite3.OperationalError(self.reason)
             yield row
 
 
