@@ -25,7 +25,7 @@ class Form:
     decimal, thousands: the signs in numbers; thousands may be several.
     units: what may stand around a number, such as a currency, a percent sign or one unit of measurement.
     words: the words of a flag, 1 for yes and 0 for no.
-    layout: the name of a layout of times or durations (see `kinds.time`).
+    layout: the name of a layout of times or durations (see `kinds.time_text`).
     order: of day, month and year, such as 'dmy'.
     missing: numbers that stand for a missing value, such as -999 (see `kinds.number`).
     """
