@@ -13,7 +13,8 @@ from hypothesis import given, strategies as st
 from soel.errors import DataError, SchemaError, SoelError
 from soel.tables.address import Location
 from soel.tables.batches import open_stream
-from soel.tables.csv import find_head, open_csv, read_csv
+from soel.tables.csv import open_csv, read_csv
+from soel.tables.header import find_head
 from soel.tables.open import column_names, copy_as_parquet, read_table
 from soel.tables.read_options import ReadOptions
 from soel.tables.schema import notes_of, warnings_of

@@ -24,7 +24,7 @@ from soel.errors import ConfigError, DataError
 from soel.tables.arrow import decoded_bytes, pa
 from soel.tables.column import cell_text
 from soel.tables.contained import contained, rows_of
-from soel.tables.csv import N_HEAD, find_head, note_on_blanks
+from soel.tables.header import N_HEAD, find_head, note_on_blanks
 from soel.tables.limits import FAULTS, Budget, check_header, reading, reason, too_large
 from soel.tables.raw_table import Layout
 from soel.tables.read_options import ReadOptions
