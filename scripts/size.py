@@ -13,21 +13,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("soel", "soel_paper")
+WRITTEN = {"licences", "results"}  # pages of tables that commands write
 COMMON = {"--help", "--json", "--debug"}
 CEILINGS = {
-    "lines of src": 43_950,
-    "files": 253,
+    "lines of src": 43_350,
+    "files": 237,
     "packages": 17,
-    "imports between packages": 972,
-    "modules with one importer": 52,
-    "module names twice": 5,
-    "class names twice": 4,
+    "imports between packages": 960,
+    "modules with one importer": 48,
+    "module names twice": 3,
+    "class names twice": 2,
     "verbs": 23,  # with serve, watch and models
-    "options": 124,
+    "options": 126,
     "options of init": 19,
-    "options of label": 20,
-    "words of docs": 32_900,
-    "lines of tests": 37_050,
+    "options of label": 19,
+    "words of docs": 32_700,
+    "lines of tests": 38_000,
 }
 
 
@@ -55,7 +56,9 @@ def measure(folder: Path = ROOT) -> dict[str, int]:
         "class names twice": repeated(classes),
         **count_options(),
         "words of docs": sum(
-            len(path.read_text(encoding="utf-8").split()) for path in sorted((folder / "docs").rglob("*.md"))
+            len(path.read_text(encoding="utf-8").split())
+            for path in sorted((folder / "docs").rglob("*.md"))
+            if path.stem not in WRITTEN
         ),
         "lines of tests": sum(count_lines(path) for path in sorted((folder / "tests").rglob("*.py"))),
     }

@@ -21,7 +21,7 @@ from benchmarks.fuzz.mutation import edited, edited_json
 from benchmarks.fuzz.target import Build, Step, Target, one_file, put_file
 from soel.cli.sheet import tell_sheet, write_sheet
 from soel.model_folder import load_model
-from soel.session import Session, SessionOptions, create, scores
+from soel.session import Session, SessionOptions, create, score_file
 from soel.session.check import check_session
 from soel.session.folder import CHECKED
 from soel.session.labels import FORMATS, export_labels, import_labels
@@ -74,7 +74,7 @@ def _export(session: Session) -> None:
 
 def _score(session: Session) -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        scores.score_file(session, None, Path(scratch) / "scores.csv")
+        score_file.score_file(session, None, Path(scratch) / "scores.csv")
 
 
 def _show(session: Session) -> None:

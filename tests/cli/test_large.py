@@ -17,7 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-import soel.session.scores  # noqa: F401 - before a test changes what it reads
+import soel.session.score_file  # noqa: F401 - before a test changes what it reads
 from soel.tables.rows import read_rows
 from tests.cli.conftest import Run, fill
 

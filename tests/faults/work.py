@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from soel.files import remove_leftovers
-from soel.session import Session, SessionOptions, create, scores
+from soel.session import Session, SessionOptions, create, score_file
 from soel.session.growth import add_data, remove_items
 from soel.session.labels import export_labels
 from soel.types import Verdict
@@ -69,7 +69,7 @@ def work(folder: Path, table: Path, note: Note) -> None:
             export_labels(session, Path(name).suffix[1:], folder / name)
             note("ok", "export", name)
         note("try", "score", "")
-        scores.score_file(session, None, folder / "scores.csv")
+        score_file.score_file(session, None, folder / "scores.csv")
         note("ok", "score", "")
 
 

@@ -19,7 +19,7 @@ from soel.errors import ConfigError, DataError
 from soel.images.picture_pool import MediaOptions
 from soel.scoring import stream
 from soel.scoring.ray import Cluster, import_ray
-from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, scores
+from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, score_file
 from tests.images.makers import make_folder, residual_network
 from tests.scoring.ray_nodes import (
     Gate,
@@ -85,7 +85,7 @@ def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
     folder = tmp_path_factory.mktemp("alone") / "session"
     session = create(folder, data)
     asked = ask_and_fit(session)
-    scores.score_file(session, None, folder.parent / "scores.csv")
+    score_file.score_file(session, None, folder.parent / "scores.csv")
     session.close()
     return Story(folder, asked, (folder.parent / "scores.csv").read_bytes(), {})
 
@@ -101,7 +101,7 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
         asked = ask_and_fit(session)
         patch.setattr(stream, "ScorePart", GatedScorePart)
         scoring = Gate(data.parent / "gate-scoring").kill_one_who_waits(nodes.raylets[1:])
-        scores.score_file(session, None, place / "scores.csv", cluster=cluster)
+        score_file.score_file(session, None, place / "scores.csv", cluster=cluster)
     session.close()
     killed = {"drawing": drawing.pid, "scoring": scoring.pid}
     return Story(place / "session", asked, (place / "scores.csv").read_bytes(), killed)
@@ -126,7 +126,7 @@ def test_a_fault_of_the_data_is_named(alone: Story, nodes: Nodes, data: Path, tm
     damaged.write_bytes(content)
     session = sessions.open_session(alone.session)
     with pytest.raises(DataError, match=r"2\.parquet cannot be read as a table"):
-        scores.score_file(session, tmp_path / "rows", tmp_path / "scores.csv", cluster=Cluster(nodes.address))
+        score_file.score_file(session, tmp_path / "rows", tmp_path / "scores.csv", cluster=Cluster(nodes.address))
     session.close()
 
 
@@ -191,7 +191,7 @@ def test_an_address_without_a_cluster_is_named(address: str) -> None:
 
 
 def test_ray_is_imported_by_those_who_ask_for_it_only() -> None:
-    code = "import sys, soel.cli.main, soel.session.create, soel.session.scores; sys.exit('ray' in sys.modules)"
+    code = "import sys, soel.cli.main, soel.session.create, soel.session.score_file; sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

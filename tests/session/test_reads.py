@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from soel.session import Session, create
-from soel.session.scores import score_file
+from soel.session.score_file import score_file
 from soel.session.store import SqlStore
 from soel.tables.encoder import Encoder
 from tests.session.fake_learner import spy_on_loads

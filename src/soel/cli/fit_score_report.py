@@ -67,7 +67,7 @@ def run_fit(args: argparse.Namespace) -> Reply:
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
     from soel.report.quality_words import NO_CHECK
-    from soel.session.scores import score_file
+    from soel.session.score_file import score_file
 
     if args.fail_on_drift and args.data is None:
         raise ConfigError("--fail-on-drift compares new rows with the pool, and none are given; name them with --data.")
@@ -80,7 +80,7 @@ def run_score(args: argparse.Namespace) -> Reply:
             text = f"{show(args.data)} has no rows: nothing to score, and nothing is written to {out}."
             return Reply({"n_items": 0, "n_alarms": 0, "out": None}, text, Exit.EMPTY)
         if args.maps is not None:
-            from soel.session.scores import write_maps
+            from soel.session.score_file import write_maps
 
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
         is_unchecked = args.data is None and document["n_alarms"] and session.quality() is None

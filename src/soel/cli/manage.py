@@ -124,7 +124,7 @@ def run_export(args: argparse.Namespace) -> Reply:
     """Write all labels, or bring the events in."""
     from soel.session.create import copy_events_into_folder
     from soel.session.labels import export_labels
-    from soel.session.scores import name_items
+    from soel.session.score_file import name_items
 
     with closing(open_session(args)) as session:
         if args.events:

@@ -29,7 +29,7 @@ from soel.session import Session, SessionState
 from soel.session.alarms import DAYS, Night, open_questions, open_rows, read_kept, recent_nights, short, write_kept
 from soel.session.folder import digest_of
 from soel.session.item_tables import read_encoder_with_baseline, read_rows_as
-from soel.session.scores import explain_rows
+from soel.session.score_file import explain_rows
 from soel.tables.encoder import Encoder
 from soel.tables.rows import write_table
 from soel.types import Floats, Label, Progress

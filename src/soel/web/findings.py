@@ -23,7 +23,7 @@ from soel.scoring.score_table import ScoreTable, labels_by_item
 from soel.session import Session, SessionState
 from soel.session.pool_records import NEWEST, judge_moves
 from soel.session.rounds import label_vector
-from soel.session.scores import name_items
+from soel.session.score_file import name_items
 from soel.text import Texts
 from soel.types import Estimate, Floats
 from soel.web.auth import User

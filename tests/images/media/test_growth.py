@@ -15,7 +15,7 @@ from soel.errors import DataError
 from soel.images import picture_pool
 from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
-from soel.session import SessionOptions, create, scores
+from soel.session import SessionOptions, create, score_file
 from soel.session.growth import add_data
 from soel.session.item_tables import readable_rows
 from soel.session.pictures import SessionMedia
@@ -46,7 +46,7 @@ def test_more_pictures_are_shown_and_scored(tmp_path: Path, monkeypatch: pytest.
         assert isinstance(shown, tuple)
         assert shown[1] > 150 > shown[0], "the picture itself, from where it lies"
         assert media.nearest(session.ids[-1], session.ids[:3], 1)
-        assert scores.score_file(session, None, tmp_path / "scores.csv")["n_items"] == 11
+        assert score_file.score_file(session, None, tmp_path / "scores.csv")["n_items"] == 11
         names, rows = readable_rows(session.folder, [session.ids[0], session.ids[-1]])
         assert rows[1][names.index("name")] == "new 1.png"
         with pytest.raises(DataError, match="All of more is in the session already"):

@@ -19,7 +19,7 @@ from soel.images.grids import Grid
 from soel.images.maps import GAP, draw_overlay, find_boxes
 from soel.images.picture_pool import MediaOptions
 from soel.session import Session, SessionOptions, create
-from soel.session.scores import write_maps
+from soel.session.score_file import write_maps
 from soel.types import Floats
 from tests.images.media.test_patches import ask_and_fit, make_pictures
 from tests.images.test_patches import PlaceExtractor

@@ -23,7 +23,7 @@ from soel.images import extractors, picture_pool
 from soel.images.extractors import RESNET152, file_digest, open_extractor
 from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
-from soel.session import Session, SessionOptions, create, pictures, scores
+from soel.session import Session, SessionOptions, create, pictures, score_file
 from soel.session.item_tables import read_items, readable_rows
 from soel.session.labels import export_labels
 from soel.session.pictures import SessionMedia, media_summary, open_media
@@ -60,8 +60,8 @@ def test_a_moved_folder_scores_under_the_same_ids(session: Session, folder: Path
     session.tell(dict.fromkeys(asked.items, "normal"))
     session.fit()
     folder.rename(tmp_path / "elsewhere")
-    own = scores.score_file(session, None, tmp_path / "own.csv")
-    moved = scores.score_file(session, tmp_path / "elsewhere", tmp_path / "moved.csv")
+    own = score_file.score_file(session, None, tmp_path / "own.csv")
+    moved = score_file.score_file(session, tmp_path / "elsewhere", tmp_path / "moved.csv")
     assert {row["id"]: row["score"] for row in own["top"]} == {row["id"]: row["score"] for row in moved["top"]}
 
 
@@ -70,7 +70,7 @@ def test_other_weights_than_the_session_s_are_refused(
 ) -> None:
     monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
     with pytest.raises(DataError, match="another one"):
-        scores.score_file(session, folder, tmp_path / "a.csv")
+        score_file.score_file(session, folder, tmp_path / "a.csv")
 
 
 def test_files_left_out_are_remembered(tmp_path: Path, folder: Path) -> None:
@@ -92,7 +92,7 @@ def test_files_left_out_are_remembered(tmp_path: Path, folder: Path) -> None:
 def test_coco_names_the_files_of_pictures(session: Session, tmp_path: Path) -> None:
     items = session.ask(2).items
     session.tell(dict.fromkeys(items, "anomaly"))
-    path, _ = export_labels(session, "coco", tmp_path / "coco.json", scores.name_items(session))
+    path, _ = export_labels(session, "coco", tmp_path / "coco.json", score_file.name_items(session))
     names = dict(zip(session.ids, (row[0] for row in readable_rows(session.folder, session.ids)[1]), strict=True))
     written = {image["item_id"]: image["file_name"] for image in json.loads(path.read_text())["images"]}
     assert written == {item: names[item] for item in items}
@@ -113,8 +113,8 @@ def test_new_pictures_that_cannot_be_read_are_named(session: Session, folder: Pa
 def test_one_picture_is_scored(session: Session, folder: Path, tmp_path: Path) -> None:
     session.tell(dict.fromkeys(session.ask(2).items, "normal"))
     session.fit()
-    one = scores.score_file(session, folder / "odd" / "picture3.png", tmp_path / "one.csv")
-    every = scores.score_file(session, folder, tmp_path / "all.csv")
+    one = score_file.score_file(session, folder / "odd" / "picture3.png", tmp_path / "one.csv")
+    every = score_file.score_file(session, folder, tmp_path / "all.csv")
     assert one["n_items"] == 1
     (same,) = [row for row in every["top"] if row["file"] == "picture3.png"]
     assert (one["top"][0]["file"], one["top"][0]["score"]) == ("picture3.png", same["score"])

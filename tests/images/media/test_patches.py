@@ -20,12 +20,12 @@ from soel.images.picture_pool import MediaOptions
 from soel.images.views import MOST_EVER, choose_shape
 from soel.report.facts import gather_report
 from soel.report.page import write_report
-from soel.session import Session, SessionOptions, create, scores
+from soel.session import Session, SessionOptions, create, score_file
 from soel.session.check import check_session
 from soel.session.growth import add_data, remove_items
 from soel.session.marks import Mark, Region
 from soel.session.pictures import SessionMaps, _about_view, media_summary
-from soel.session.scores import find_patches, write_maps
+from soel.session.score_file import find_patches, write_maps
 from tests.images.makers import ColourExtractor
 from tests.images.test_patches import PlaceExtractor
 from tests.session.again import differing
@@ -70,9 +70,9 @@ def test_scores_count_places_in_the_pool_and_in_new_pictures(tmp_path: Path) -> 
         ask_and_fit(session, 4)
         model = session.fitted()[1]
         assert model.patches is not None
-        own = scores.score_file(session, None, tmp_path / "own.csv")
+        own = score_file.score_file(session, None, tmp_path / "own.csv")
         assert {row["file"] for row in own["top"][:3]} == {"00.png", "01.png", "02.png"}
-        new = scores.score_file(session, make_pictures(tmp_path / "new", 12, first=500), tmp_path / "new.csv")
+        new = score_file.score_file(session, make_pictures(tmp_path / "new", 12, first=500), tmp_path / "new.csv")
         assert {row["file"] for row in new["top"][:3]} == {"00.png", "01.png", "02.png"}
         assert all(finding.is_whole for finding in check_session(session.folder.path))
 
@@ -181,7 +181,7 @@ def test_pictures_that_are_added_are_scored_by_the_fit_of_before(tmp_path: Path)
     with closing(make_session(tmp_path)) as session:
         ask_and_fit(session, 2)
         add_data(session, make_pictures(tmp_path / "more", 5, first=900))
-        assert scores.score_file(session, None, tmp_path / "grown.csv")["n_items"] == 45
+        assert score_file.score_file(session, None, tmp_path / "grown.csv")["n_items"] == 45
         maps = SessionMaps(session)
         bright, plain = maps.of(session.ids[40]), maps.of(session.ids[44])
         assert bright is not None
@@ -204,7 +204,7 @@ def test_a_session_goes_on_after_pictures_were_added_and_removed(tmp_path: Path)
         kept = [item for item in after if item in before]
         np.testing.assert_allclose([after[item] for item in kept], [before[item] for item in kept], rtol=1e-4)
         assert not set(session.ask(2).items) & {*asked, *gone}
-        assert scores.score_file(session, None, tmp_path / "changed.csv")["n_items"] == 42
+        assert score_file.score_file(session, None, tmp_path / "changed.csv")["n_items"] == 42
         assert write_maps(session, None, tmp_path / "maps", "alarms=42")["n_maps"] == 42
         write_report(gather_report(session), tmp_path / "report.html")
 

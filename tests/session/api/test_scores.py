@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from soel.session.scores import score_file
+from soel.session.score_file import score_file
 from soel.tables.rows import read_rows, write_rows
 from tests.table_session import Make
 

@@ -15,7 +15,7 @@ from soel.session import Session, SessionFolder, SessionOptions, create
 from soel.session.check import check_session
 from soel.session.item_tables import read_encoder, read_items, readable_rows
 from soel.session.labels import export_labels
-from soel.session.scores import score_file
+from soel.session.score_file import score_file
 from tests.cli.conftest import write_table
 from tests.disks import SmallDisk
 from tests.session.fake_learner import use_fake_learner

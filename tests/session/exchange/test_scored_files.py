@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.cli.sheet import tell_sheet
-from soel.session import Session, scores
+from soel.session import Session, score_file
 from soel.session.labels import _read_rows, import_labels
 from soel.tables.rows import write_table
 from tests.cli.conftest import write_table as write_pool
@@ -39,7 +39,7 @@ def answer(path: Path, said: dict[str, str]) -> Path:
 def test_a_file_of_scores_is_taken_as_it_is(fitted: Session, tmp_path: Path, suffix: str, verb: str) -> None:
     more = write_pool(tmp_path / "more.csv", 60)
     out = tmp_path / f"scores.{suffix}"
-    scores.score_file(fitted, more, out)
+    score_file.score_file(fitted, more, out)
     told = next(iter(fitted.state.labels))
     fresh = next(item for item in ("=n1", "=n2", "=n3", "=n4", "=n5") if item not in fitted.state.labels)
     answer(out, {"=n50": "anomaly", fresh: "anomaly", told: "a"})

@@ -13,7 +13,7 @@ from soel.errors import DataError, SchemaError
 from soel.session import Session, SessionOptions, create
 from soel.session.growth import add_data, remove_items
 from soel.session.item_tables import read_items, readable_rows
-from soel.session.scores import score_file
+from soel.session.score_file import score_file
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from tests.session.again import differing, repeat

@@ -13,7 +13,7 @@ from soel.session import SessionOptions, create
 from soel.session.growth import add_data, remove_items
 from soel.session.item_tables import read_items
 from soel.session.pool import find_row_numbers
-from soel.session.scores import score_file
+from soel.session.score_file import score_file
 from soel.tables.batches import draw_rows
 from tests.session.again import differing
 from tests.session.pools.conftest import label

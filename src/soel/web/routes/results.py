@@ -11,7 +11,7 @@ from soel.errors import UnknownItemError
 from soel.report.reasons import find_why
 from soel.scoring.clips import name_intervals, write_interval_file
 from soel.session.labels import export_labels
-from soel.session.scores import name_items
+from soel.session.score_file import name_items
 from soel.text import Texts
 from soel.types import Interval, Verdict
 from soel.web.dependencies import (
