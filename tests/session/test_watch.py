@@ -219,6 +219,27 @@ def test_a_refit_learns_from_answers_and_keeps_the_share(session: Session, tmp_p
     assert 5 <= night.n_alarms <= 30
 
 
+def test_nights_are_compared_with_the_pool_without_answered_alarms(session: Session, tmp_path: Path) -> None:
+    """Each refit takes alarms into the pool: a quiet night that is compared with these, too, looks drifted."""
+    for seed in range(1, 9):
+        arrive(tmp_path, seed)
+    watch(session, inbox(tmp_path))
+    import_labels(session, fill(session), "ann")
+    refit(session)
+    state, place = session.state, session.folder
+    selected = pool_of(place, state).selected
+    assert selected is not None
+    assert selected.sum() > 50
+    scorer = session.scorer()
+    n_above, n_rows = scorer.count_pool()
+    assert n_rows == (~selected).sum()
+    assert n_above / n_rows < scorer.model.alarms(scorer.pool_scores).mean() / 1.5
+    arrive(tmp_path, 20, rows(20, n=3_000))
+    watched = watch(session, inbox(tmp_path))
+    assert watched.nights[0].moved == ()
+    assert watched.verdict == "look"
+
+
 @pytest.mark.parametrize("step", ["fit", "promote"])
 def test_a_death_while_it_learns_loses_no_answer(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str

@@ -52,6 +52,7 @@ class Scorer:
     """A fitted model with the rule that its threshold was set by.
 
     model: what scores encoded rows (a `Fitted`). fingerprint: of its folder. pool_scores: (N,) of the pool.
+    selected: (N,), rows that joined the pool because of their scores: new rows are not compared with them.
     rule: a number of alarms counts in what is scored; other rules have set the model's threshold on the pool.
     """
 
@@ -59,6 +60,7 @@ class Scorer:
     fingerprint: str
     pool_scores: Floats
     rule: ThresholdRule
+    selected: Booleans | None = None
 
     def score(self, x: Floats, patches: Floats | None = None) -> Floats:
         """Scores (n,) of encoded rows (n, d) and of the patches of pictures (n, P, D)."""
@@ -78,8 +80,12 @@ class Scorer:
 
     def judge_drift(self, baseline: Baseline | None, tally: Tally | None, n_above: int, n_rows: int) -> Drift:
         """How rows differ from the pool, by what their columns hold and how many lie above the threshold."""
-        pool_alarms = int(self.model.alarms(self.pool_scores).sum())
-        return judge_drift(baseline, tally, AlarmCounts(n_above, n_rows, pool_alarms, len(self.pool_scores)))
+        return judge_drift(baseline, tally, AlarmCounts(n_above, n_rows, *self.count_pool()))
+
+    def count_pool(self) -> tuple[int, int]:
+        """How many rows of the pool lie above the threshold, and of how many; rows like new ones alone."""
+        scores = self.pool_scores if self.selected is None else self.pool_scores[~self.selected]
+        return int(self.model.alarms(scores).sum()), len(scores)
 
     def promise(self, drift: Drift | None, n_rows: int) -> dict[str, Any]:
         """What is promised of the alarms among so many rows, as plain values; withdrawn where these have drifted."""

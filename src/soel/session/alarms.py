@@ -106,12 +106,9 @@ def find_kept(place: SessionFolder, nights: Sequence[Night], ids: Collection[str
     return set() if table is None else set(ids) & set(table["alarm_id"].to_pylist())
 
 
-def find_selected(place: SessionFolder, nights: Sequence[Night], adopted: Collection[str]) -> Booleans | None:
-    """Which items of the pool (N,) joined it because of their scores: answered alarms; None where none did.
-
-    adopted: answered alarms that came with a row of their own.
-    """
-    table, chosen = read_kept(place, nights, ["alarm_id", "sampled"]), set(adopted)
+def find_selected(place: SessionFolder, state: SessionState) -> Booleans | None:
+    """Which items of the pool (N,) joined it because of their scores: answered alarms; None where none did."""
+    table, chosen = read_kept(place, state.nights, ["alarm_id", "sampled"]), set(state.adopted)
     if table is not None:
         chosen |= {item for item, sampled in zip(*table.to_pydict().values(), strict=True) if not sampled}
     if not chosen:

@@ -20,7 +20,7 @@ from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.open import Table, read_table
 from soel.tables.schema import Schema
-from soel.types import Kind
+from soel.types import Booleans, Kind
 
 _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}
 
@@ -50,14 +50,18 @@ def schema_of(place: SessionFolder) -> Schema | None:
     return None if place.has_pictures else read_encoder(place).how
 
 
-def read_encoder_with_baseline(place: SessionFolder) -> Encoder:
-    """The same, with what the pool's columns hold; it is looked up in the tables of a session that has grown."""
+def read_encoder_with_baseline(place: SessionFolder, selected: Booleans | None = None) -> Encoder:
+    """The same, with what the pool's columns hold; it is looked up in the tables of a session that has grown.
+
+    selected: (N,), rows that joined the pool because of their scores: new rows are not compared with them.
+    """
     encoder = read_encoder(place)
     is_table = Profile.from_json(place.config.settings).kind is Kind.TABLE
     has_grown = len(place.pools) > 1
     if not is_table or (encoder.baseline is not None and not has_grown):
         return encoder
-    return encoder.with_baseline(read_items(place).frame)
+    frame = read_items(place).frame
+    return encoder.with_baseline(frame if selected is None else frame.take(np.flatnonzero(~selected)))
 
 
 def read_rows_as(

@@ -88,7 +88,7 @@ def pool_of(place: SessionFolder, known: SessionState | None = None) -> Pool:
         encoder, at = read_encoder(place), rows_of(place.ids, known.named)
         found = {row: encoder.features_of(known.named[item]) for item, row in at.items()}
         named = {row: columns for row, columns in found.items() if len(columns)}
-    selected = find_selected(place, known.nights, known.adopted)
+    selected = find_selected(place, known)
     return Pool(place.pool, kind, place.identity, place.patches, marked, place.moments, selected, named or NO_NAMES)
 
 

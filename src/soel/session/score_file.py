@@ -29,6 +29,7 @@ from soel.scoring.score import Scorer
 from soel.scoring.score_table import Answers, Cells, Names, ScoreTable, labels_by_item, name_pictures, name_rows
 from soel.scoring.stream import Beside, RowReasons, check_out, score_stream
 from soel.session import Session
+from soel.session.alarms import find_selected
 from soel.session.item_tables import read_encoder, read_encoder_with_baseline, read_items, read_rows_as
 from soel.session.pictures import open_media, read_new_pictures
 from soel.session.pool import find_scored_stream
@@ -63,7 +64,9 @@ def score_file(
     out, place = Path(out), session.folder
     if with_columns and place.has_pictures:
         raise ConfigError("Pictures have no columns of their own; leave <<with-columns>> out.")
-    encoder = read_encoder(place) if data is None else read_encoder_with_baseline(place)
+    encoder = (
+        read_encoder(place) if data is None else read_encoder_with_baseline(place, find_selected(place, session.state))
+    )
     stream = find_scored_stream(place, data, encoder)
     if stream is None:
         check_suffix(out)

@@ -19,6 +19,7 @@ from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.records import body_of
 from soel.scoring.score import Scorer, Scores
+from soel.session.alarms import find_selected
 from soel.session.config import SessionConfig
 from soel.session.events import SELF, Event, Store
 from soel.session.folder import SessionFolder
@@ -97,8 +98,7 @@ class Session(Labelling):
     def _save_model(self, place: SessionFolder, name: str, model: Blend) -> ModelRef:
         from soel.model_folder import SavedModel, save_model
 
-        folder = place.new_model(name)
-        saved = SavedModel(self.learner, model, read_encoder(place))
+        folder, saved = place.new_model(name), SavedModel(self.learner, model, read_encoder(place))
         return ModelRef(folder, save_model(place.path / folder, saved))
 
     def ask(self, n: int | None = None, progress: Progress | None = None, not_sure: bool = False) -> AskResult:
@@ -207,9 +207,9 @@ class Session(Labelling):
         """The model of the last fit, with its threshold set by another rule where one is given."""
         ref, model = self.fitted()
         used = parse_threshold(rule or self.config.threshold)
-        if rule is not None and used.count(0) is None:  # a number of alarms counts in what is scored
+        if rule is not None and used.count(0) is None:  # 'alarms=20' counts in what is scored
             model = self.learner.with_rule(model, self.pool, used)
-        return Scorer(model, ref.fingerprint, self.pool_scores(model), used)
+        return Scorer(model, ref.fingerprint, self.pool_scores(model), used, find_selected(self.folder, self.state))
 
     def pool_scores(self, model: Fitted) -> Floats:
         """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""

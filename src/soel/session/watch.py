@@ -124,7 +124,7 @@ class Watcher:
             reach = float(np.quantile(_nearest_other(points), COVERED))
         scored = [night for night in session.state.nights if night.part]
         rates = scored[0].rates if scored else None  # for good: what was drawn later is one sample with it
-        return cls(session, scorer, read_encoder_with_baseline(place), points, reach, rates)
+        return cls(session, scorer, read_encoder_with_baseline(place, scorer.selected), points, reach, rates)
 
     def look(self, path: Path, digest: str) -> Night:
         """Score one input and store its event."""
@@ -208,7 +208,7 @@ def nights_of(state: SessionState) -> list[Night]:
 def _conclude(session: Session, nights: tuple[Night, ...], refused: tuple[Night, ...]) -> Watched:
     state = session.state
     own = nights_of(state)
-    pool = Counts(0 if state.fit is None else state.fit.figures.n_alarms, session.folder.n_items)
+    pool = Counts(*(session.scorer().count_pool() if own else (0, session.folder.n_items)))
     rate = judge_rate(pool, [Counts(night.n_alarms, night.n_rows) for night in own if not night.moved])
     is_stale = rate.is_rejected or any(night.moved or _is_outside(night) for night in nights)
     n_alarms = sum(night.n_alarms for night in nights)
