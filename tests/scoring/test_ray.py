@@ -19,7 +19,7 @@ from soel.errors import ConfigError, DataError
 from soel.images.picture_pool import MediaOptions
 from soel.scoring import stream
 from soel.scoring.ray import Cluster, import_ray
-from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, score_file
+from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, pool as pools, score_file
 from tests.images.makers import make_folder, residual_network
 from tests.scoring.ray_nodes import (
     Gate,
@@ -95,7 +95,7 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
     """On a cluster that loses a worker while the pool is drawn, and a whole node while rows are scored."""
     place, cluster = tmp_path_factory.mktemp("cluster"), Cluster(nodes.address, n_workers=2)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "DrawPart", GatedDrawPart)
+        patch.setattr(pools, "DrawPart", GatedDrawPart)
         drawing = Gate(data.parent / "gate-drawing").kill_one_who_waits()
         session = create(place / "session", data, cluster)
         asked = ask_and_fit(session)
