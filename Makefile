@@ -33,7 +33,7 @@ $(EXTRACTOR): $(TEST)
 tests: $(TEST) $(EXTRACTOR)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-# The rooms that the lowest versions of packages were tried with; for an environment that has those.
+# The tests that the lowest versions of packages were tried with; for an environment that has those.
 minimum:
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -W ignore::DeprecationWarning tests/test_estimator.py \
 	  tests/tables tests/session tests/images tests/report tests/networks tests/cli

@@ -1,8 +1,8 @@
-"""Breaks a room's code in one place at a time and runs the room's tests: whoever survives shows what no test holds.
+"""Breaks a package's code in one place at a time and runs its tests: a mutant that survives shows what no test holds.
 
-`python -m benchmarks.mutants ROOM [FILE ...] --mutants 10 --seed 0`. A mutant has one operator, comparison or number
-exchanged, in a copy of the package; the seed draws them from all places of the room. `--keep FILE` keeps every verdict,
-and the next call goes on where FILE ends.
+`python -m benchmarks.mutants PACKAGE [FILE ...] --mutants 10 --seed 0`. A mutant has one operator, comparison or number
+exchanged, in a copy of the package; the seed draws them from all its places. `--keep FILE` keeps every verdict, and
+the next call goes on where FILE ends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 UNCHANGED = -1
-SECONDS = 150  # of processor time: a mutant that takes longer than the room's tests ever do is noticed, too
+SECONDS = 150  # of processor time: a mutant that takes longer than the package's tests ever do is noticed, too
 PACKAGES = ("numpy", "scipy.stats", "sklearn.datasets", "sklearn.preprocessing", "pandas", "torch")
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
@@ -103,9 +103,9 @@ def _name(thing: object) -> str:
     return type(thing).__name__ if isinstance(thing, ast.AST) else repr(thing)
 
 
-def draw(room: str, files: list[str], n: int, seed: int) -> list[Mutant]:
-    """So many mutants of a room, from places that the seed chooses."""
-    folder = ROOT / "src" / "soel" / room
+def draw(package: str, files: list[str], n: int, seed: int) -> list[Mutant]:
+    """So many mutants of a package, from places that the seed chooses."""
+    folder = ROOT / "src" / "soel" / package
     paths = sorted(path for path in folder.rglob("*.py") if not files or path.name in files)
     found = [each for path in paths for each in find_mutants(str(path.relative_to(ROOT / "src")), path.read_text())]
     return random.Random(seed).sample(found, min(n, len(found)))
@@ -148,18 +148,18 @@ def _run_tests(source: Path, tests: list[str]) -> NoReturn:
 def main(words: list[str]) -> int:
     """Print who survived; 0 when nobody did and all have had their turn, else 1."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("room")
-    parser.add_argument("files", nargs="*", help="names of modules; all of the room when none is named")
-    parser.add_argument("--tests", nargs="*", help="what to run; by default the room's tests")
+    parser.add_argument("package")
+    parser.add_argument("files", nargs="*", help="names of modules; all of the package when none is named")
+    parser.add_argument("--tests", nargs="*", help="what to run; by default the package's tests")
     parser.add_argument("--mutants", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, metavar="FILE")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no mutant after so long")
     given = parser.parse_args(words)
-    mutants = draw(given.room, given.files, given.mutants, given.seed)
+    mutants = draw(given.package, given.files, given.mutants, given.seed)
     lines = given.keep.read_text().splitlines() if given.keep is not None and given.keep.exists() else []
     alive = {Mutant(**mutant): survived for mutant, survived in map(json.loads, lines)}
-    end, tests = time.monotonic() + given.seconds, given.tests or [f"tests/{given.room}"]
+    end, tests = time.monotonic() + given.seconds, given.tests or [f"tests/{given.package}"]
     if set(mutants) - set(alive) and given.seconds > 0 and not survives(replace(mutants[0], number=UNCHANGED), tests):
         raise RuntimeError(f"{' '.join(tests)} fails on the code as it is; mend that first.")
     for mutant in mutants:
@@ -172,7 +172,8 @@ def main(words: list[str]) -> int:
     survivors = [mutant for mutant in tried if alive[mutant]]
     for mutant in survivors:
         print(f"survived: {mutant.path}:{mutant.line}: {mutant.change}")
-    print(f"{given.room}: {len(tried) - len(survivors)} of {len(tried)} killed, {len(mutants) - len(tried)} to come.")
+    n_killed, n_left = len(tried) - len(survivors), len(mutants) - len(tried)
+    print(f"{given.package}: {n_killed} of {len(tried)} killed, {n_left} to come.")
     return int(bool(survivors) or len(tried) < len(mutants))
 
 
