@@ -212,7 +212,7 @@ def test_a_view_that_never_ends_is_read_where_it_is_named_and_given_up(
 
 
 def test_a_database_whose_every_row_is_slow_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = "CREATE TABLE t(a, b AS (length(printf('%.*c', 20000000, 'x'))))"  # SQLite asks nobody while it computes it
+    slow = "CREATE TABLE t(a, b AS (length(printf('%.*c', 20000000 + a, 'x'))))"  # SQLite asks nobody meanwhile
     in_database("CREATE TABLE t(a)", *["INSERT INTO t VALUES (1)"] * 20)(tmp_path / "quick.db")
     in_database(slow, *["INSERT INTO t(a) VALUES (1)"] * 200)(tmp_path / "slow.db")
     monkeypatch.setattr(formats, "MOST_SECONDS", 0.1)

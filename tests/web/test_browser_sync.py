@@ -228,9 +228,10 @@ def test_two_tabs_keep_both_texts_of_the_guideline(browser: Browser, live: Live)
     one = live.open(browser)
     other = one.context.new_page()
     other.goto(live.address)
-    for page, text in ((one, "mine"), (other, "theirs")):
+    for page in (one, other):
         expect(page.locator("#labelling")).to_be_visible()
-        page.locator("#guideline-edit summary").click()
+    for page, text in ((one, "mine"), (other, "theirs")):
+        page.locator("#guideline-edit").evaluate("(edit) => { edit.open = true; }")  # a draft may have opened it
         page.locator("#guideline-text").fill(text)
         with page.expect_response("**/api/guideline"):  # the first is stored before the second is sent
             page.locator("#guideline-save").click()

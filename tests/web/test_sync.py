@@ -188,9 +188,9 @@ def test_an_origin_has_the_scheme_of_the_page(site: str, by: str, origin: str, o
 
 @pytest.mark.parametrize("text", ["[" * 50_000, "![" * 25_000, "[x\n" * 16_000, "[" * MOST_BRACKETS + "a" * 49_500])
 def test_no_guideline_takes_long_to_show(text: str) -> None:
-    begun = time.process_time()
+    begun = time.thread_time()  # of this thread alone: servers of other tests run beside it
     render(text)
-    assert time.process_time() - begun < 1.0
+    assert time.thread_time() - begun < 1.0
 
 
 def test_a_guideline_with_many_brackets_keeps_its_other_marks() -> None:
