@@ -2,6 +2,7 @@
 
 Each labels, corrects, takes back, writes notes and reloads, while every request and every reply waits 0 to 2 s and one
 in five is lost on its way there or back. `agreeing`: the share of stories at whose end page and server said the same.
+Stories that were told stand in build/page_delays.jsonl until all are: a run that was killed goes on with the others.
 """
 
 from __future__ import annotations
@@ -10,24 +11,40 @@ import os
 import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.cell_files import as_line, read_cells
+
+TOLD = Path("build/page_delays.jsonl")
 N_STORIES, WORKERS, MOST_MS = 200, 4, 2000  # they mostly wait, so more of them than cores run at once
 FLOORS = {"agreeing": 1.0}
 
 
-def measure() -> dict[str, float]:
-    n_different = 0
-    with ProcessPoolExecutor(WORKERS) as pool:
-        for told in as_completed([pool.submit(tell, seed) for seed in range(N_STORIES)]):
-            for difference in told.result():
-                sys.stderr.write(f"{difference}\n")
-            n_different += bool(told.result())
-    return {"stories": float(N_STORIES), "different": float(n_different), "agreeing": 1 - n_different / N_STORIES}
-
-
-def tell(seed: int) -> list[str]:
+@dataclass(frozen=True)
+class Told:
     """What differed at the end of one story, or what stopped it."""
+
+    seed: int
+    differences: list[str]
+
+
+def measure() -> dict[str, float]:
+    told = read_cells(TOLD, Told)
+    left = sorted(set(range(N_STORIES)) - {each.seed for each in told})
+    TOLD.parent.mkdir(exist_ok=True)
+    with ProcessPoolExecutor(WORKERS) as pool, TOLD.open("a", encoding="utf-8") as file:
+        for done in as_completed([pool.submit(tell, seed) for seed in left]):
+            told.append(done.result())
+            file.write(as_line(told[-1]))
+            file.flush()
+    sys.stderr.writelines(f"{difference}\n" for each in told for difference in each.differences)
+    n_different = sum(bool(each.differences) for each in told)
+    TOLD.unlink()
+    return {"stories": float(len(told)), "different": float(n_different), "agreeing": 1 - n_different / len(told)}
+
+
+def tell(seed: int) -> Told:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     import pytest
     from playwright.sync_api import sync_playwright
@@ -46,8 +63,8 @@ def tell(seed: int) -> list[str]:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(ARGUMENTS))
         with serving(build_page(Path(folder), budget=20)) as live:
             try:
-                return Story(live, browser, seed, MOST_MS).run()
+                return Told(seed, Story(live, browser, seed, MOST_MS).run())
             except Exception as error:
-                return [f"seed {seed}: {type(error).__name__}: {error}"]
+                return Told(seed, [f"seed {seed}: {type(error).__name__}: {error}"])
             finally:
                 browser.close()

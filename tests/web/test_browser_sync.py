@@ -306,3 +306,47 @@ def test_of_two_searches_the_newer_one_is_shown(browser: Browser, live: Live, tm
 SLOW_FIRST = """(path) => { const real = window.fetch; let n = 0;
 window.fetch = async (...all) => { const late = all[0].includes(path) && n++ === 0; const reply = await real(...all);
 if (late) await new Promise((done) => setTimeout(done, 600)); return reply; }; }"""
+
+
+def test_trouble_is_said_until_each_read_is_answered(browser: Browser, live: Live) -> None:
+    """Else the page shows an older answer beside a newer one on the server, and says nothing about it."""
+    page = in_review_with(browser, live, 0, "P-1001", "P-1002")
+    page.evaluate(FAILING, [1, 2])  # the reads after each of two answers fail; a repeated first read does not
+    for item in ("P-1001", "P-1002"):
+        page.locator(f"#rows > li[data-item='{item}'] [data-verdict=anomaly]").click()
+        expect(page.locator("#saved")).to_contain_text("Trying again")
+        page.wait_for_timeout(300 if item == "P-1001" else 50)
+    settle(page)
+    for item in ("P-1001", "P-1002"):
+        pressed = page.locator(f"#rows > li[data-item='{item}'] [aria-pressed=true]")
+        assert pressed.evaluate_all("(all) => all.map((each) => each.dataset.verdict)") == [verdict(live, item)]
+
+
+def test_a_button_that_is_being_pressed_stays_where_it_is(browser: Browser, live: Live) -> None:
+    """The reply to an earlier answer redraws the entry; a button replaced under the finger would get no click."""
+    page = in_review_with(browser, live, 100, "P-1001")
+    row = page.locator("#rows > li[data-item='P-1001']")
+    row.locator("[data-verdict=anomaly]").click()
+    box = row.locator("[data-verdict=normal]").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    expect(row.locator("[data-verdict=anomaly]")).to_have_attribute("aria-pressed", "true")
+    page.mouse.up()
+    settle(page)
+    assert verdict(live, "P-1001") == "normal"
+
+
+def in_review_with(browser: Browser, live: Live, most: int, *items: str) -> Page:
+    for item in items:
+        live.page.post("/api/answers", item=item, verdict="skip")
+    page = live.open(browser)
+    trouble(page, most=most)
+    page.goto(f"{live.address}/review")
+    expect(page.locator("#rows > li")).to_have_count(len(items))
+    return page
+
+
+FAILING = """(failing) => { const real = window.fetch; let n = 0;
+window.fetch = (...all) => all[0].includes("/api/decisions") && failing.includes(++n)
+    ? Promise.reject(new TypeError("lost")) : real(...all); }"""

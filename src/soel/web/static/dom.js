@@ -31,14 +31,21 @@ export function say(text) {
 }
 
 let quiet = 0;
+let said = ["", "quiet"]; // the newest that was said; shown once the server is there again
+const unanswered = new Set(); // requests that wait to be sent again
 // state: saved, saving, trouble or quiet
 export function status(text, state) {
+  said = [text, state];
+  if (unanswered.size === 0) show(text, state);
+}
+
+function show(text, state) {
   const place = find("saved");
   if (!place) return;
   place.textContent = text;
   place.dataset.state = state;
   clearTimeout(quiet);
-  if (state === "saved") quiet = setTimeout(() => (place.dataset.state = "quiet"), 2500);
+  if (state === "saved") quiet = setTimeout(() => status(text, "quiet"), 2500);
 }
 
 // What went wrong, seen and heard; somebody who is no longer signed in is led to the way in.
@@ -48,17 +55,14 @@ export function tell(error) {
   say(error.message);
 }
 
-let before = ["", "quiet"]; // what was said before the server was away
-
-export function retrying(error) {
-  const { textContent, dataset } = find("saved") ?? { dataset: {} };
-  if (dataset.state !== "trouble") before = [textContent, dataset.state];
-  status(t("server.again", { error: error.message }), "trouble");
+// Stays until each of the requests is answered: a page may be older than the server as long as one of them waits.
+export function retrying(request, error) {
+  unanswered.add(request);
+  show(t("server.again", { error: error.message }), "trouble");
 }
 
-// The server is there again: what was said before holds again, such as that an answer is being stored.
-export function recovered() {
-  if (find("saved")?.dataset.state === "trouble") status(...(before[1] === "saving" ? before : ["", "quiet"]));
+export function answered(request) {
+  if (unanswered.delete(request) && unanswered.size === 0) show(...said);
 }
 
 export const SIGNS = { anomaly: "▲", normal: "■", unsure: "?", skip: "–", disagreement: "≠" };

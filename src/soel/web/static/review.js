@@ -1,6 +1,6 @@
 // All decisions, to look through and to change.
 
-import { SIGNS, apart, choices, find, itemLink, make, stored, tell } from "./dom.js";
+import { SIGNS, apart, choices, find, itemLink, make, press, stored, tell } from "./dom.js";
 import { change as send, read } from "./sync.js";
 import { t } from "./text.js";
 
@@ -48,7 +48,7 @@ async function takeBack(item, title) {
   }
 }
 
-// Reads the decisions; an entry that was changed stays where it is and is drawn anew.
+// Reads the decisions; an entry that was changed stays where it is.
 async function load(changed = null) {
   redraw.add(changed);
   const found = await read("decisions", "/api/decisions");
@@ -59,14 +59,17 @@ async function load(changed = null) {
   redraw.clear();
 }
 
+// The buttons stay: one may have the keyboard or be pressed at this moment.
 function redrawEntry(item) {
   const own = decisions.find((each) => each.item === item);
   const entry = [...find("rows").children].find(({ dataset }) => dataset.item === item);
-  const held = entry?.contains(document.activeElement) ? document.activeElement.dataset.verdict : undefined;
   if (!own || !entry) return;
-  const fresh = drawn(own);
-  entry.replaceWith(fresh);
-  if (held) fresh.querySelector(`[data-verdict=${held}]`).focus(); // the keyboard stays where it was
+  const [group, fresh] = [entry.querySelector(".choices"), drawn(own)];
+  const [, said, by] = fresh.children;
+  press(group, own.mine);
+  while (group.nextSibling) group.nextSibling.remove();
+  group.after(...[...said.childNodes].slice(1));
+  entry.lastElementChild.replaceWith(by);
 }
 
 function drawn(decision) {

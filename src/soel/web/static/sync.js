@@ -6,13 +6,13 @@
 // carry the number of the newest event that they know of: a read that knows less than what was stored is repeated.
 
 import { ApiError, get, madeFor, newName, post, wait } from "./api.js";
-import { recovered, retrying, tell } from "./dom.js";
+import { answered, retrying, tell } from "./dom.js";
 
 const KEPT = "outbox";
 const AGAIN = [0, 408, 429, 502, 503, 504]; // the server is away, or starting, or busy
 const MOST_READS = 5;
 const queues = new Map(); // changes that wait, by item
-const turns = new Map(); // the newest read, by place
+const newest = new Map(); // the newest read, by place
 let stored = 0; // the number of the newest event that a change has led to
 
 const isOurs = ({ user, session }) => user === madeFor.user && session === madeFor.session;
@@ -63,17 +63,22 @@ async function work(item, queue) {
   queues.delete(item);
 }
 
-async function deliver({ path, body, method }) {
-  for (let pause = 500; ; pause = Math.min(pause * 1.5, 4000)) {
-    try {
-      const reply = await post(path, body, method);
-      if (pause > 500) recovered();
-      return reply;
-    } catch (error) {
-      if (!(error instanceof ApiError) || !AGAIN.includes(error.status)) throw error;
-      retrying(error);
-      await wait(pause);
+const deliver = ({ path, body, method }) => insist(() => post(path, body, method), AGAIN);
+
+// Tries until the server has answered, or has refused with a status that another try would not change.
+async function insist(task, statuses) {
+  try {
+    for (let pause = 500; ; pause = Math.min(pause * 1.5, 4000)) {
+      try {
+        return await task();
+      } catch (error) {
+        if (!(error instanceof ApiError) || !statuses.includes(error.status)) throw error;
+        retrying(task, error);
+        await wait(pause);
+      }
     }
+  } finally {
+    answered(task);
   }
 }
 
@@ -82,12 +87,12 @@ const restored = Promise.allSettled(kept().filter(isOurs).map((entry) => enqueue
 
 // Reads for a place of the page. Gives null where a newer read for it was begun meanwhile.
 export async function read(place, path, parameters = {}) {
-  const turn = (turns.get(place) ?? 0) + 1;
-  turns.set(place, turn);
-  await restored;
+  const request = async () => (newest.get(place) === request ? get(path, parameters) : null);
+  answered(newest.get(place)); // nobody waits for it any more
+  newest.set(place, request);
   for (let n = 1; ; n += 1) {
-    const reply = await again(() => get(path, parameters));
-    if (turns.get(place) !== turn) return null;
+    const reply = await again(request);
+    if (newest.get(place) !== request) return null;
     if (!(reply.version < stored) || n === MOST_READS) return reply;
   }
 }
@@ -99,19 +104,9 @@ export async function isNewest(version) {
 }
 
 // Tries again while the server is away; only for what may come twice.
-export async function again(task, onTrouble = retrying) {
+export async function again(task) {
   await restored;
-  for (let pause = 500; ; pause = Math.min(pause * 1.5, 4000)) {
-    try {
-      const reply = await task();
-      if (pause > 500) recovered();
-      return reply;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 0) throw error;
-      onTrouble(error);
-      await wait(pause);
-    }
-  }
+  return insist(task, [0]);
 }
 
 // The answers that were given in this window, by the numbers of their events: others are not taken back here.
