@@ -51,6 +51,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pace", type=float, default=1.0, help="of the rates: less to go on from trained weights")
     parser.add_argument("--real", type=Path, help="an .npz file of real tables that tasks are cut from, too")
     parser.add_argument("--real-share", type=float, default=Plan.real_share, help="of the tasks")
+    parser.add_argument("--makers", type=int, default=Plan.makers, help="processes that make tasks beside the training")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tables", type=Path, help="measure on these tables at the end")
     parser.set_defaults(verb=_train)
@@ -68,6 +69,7 @@ def _train(arguments: argparse.Namespace) -> None:
         rows_a_batch=arguments.rows,
         real=arguments.real,
         real_share=arguments.real_share,
+        makers=arguments.makers,
         seed=arguments.seed,
         log=_say,
     )

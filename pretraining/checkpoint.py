@@ -42,13 +42,15 @@ def save(
 def load(folder: Path, device: torch.device) -> tuple[Module, dict[str, Tensor], dict[str, Tensor], dict[str, Any]]:
     """The parameters, their running average, the optimiser's moments and the notes.
 
-    Without a file of averages they start from the weights; without moments the optimiser starts anew.
+    Without a file of averages they start from the weights; without moments the optimiser starts anew. Parts of the
+    network that the checkpoint does not have start as in a new run.
     """
     notes = json.loads((folder / "notes.json").read_text())
     module = Module(Shape(**notes["shape"])).to(device)
-    weights = {name: value.float() for name, value in _read(folder, "weights").items()}
+    start = {name: value.detach().cpu() for name, value in module.state_dict().items()}
+    weights = start | {name: value.float() for name, value in _read(folder, "weights").items()}
     module.load_state_dict(weights)
-    average = {name: value.float().to(device) for name, value in (_read(folder, "average") or weights).items()}
+    average = {name: value.float().to(device) for name, value in (weights | _read(folder, "average")).items()}
     moments = {name: value.float().to(device) for name, value in _read(folder, "moments").items()}
     return module, average, moments, notes
 

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from soel.detect.incontext.label_features import N_LABEL_FEATURES, N_POOL_FEATURES
+from soel.detect.incontext.named_columns import N_OF_COLUMN, N_OF_ROW
 from soel.detect.incontext.network import N_SHARE_BINS, InContextNetwork, Shape
 from soel.detect.incontext.row_features import N_CELL, N_COLUMN, N_SCORES
 
@@ -22,12 +23,26 @@ class Module(nn.Module):
         self.label = nn.Linear(2, width, bias=False)
         self.blocks = nn.ModuleList(_block(shape) for _ in range(shape.n_layers))
         self.wide, self.narrow = nn.Linear(width, width), nn.Linear(width, 2)
+        self.named = _named(shape)
         self.share = nn.Sequential(nn.Linear(width + N_POOL_FEATURES, width), nn.GELU(), nn.Linear(width, N_SHARE_BINS))
 
     @property
     def network(self) -> InContextNetwork:
         """The network with the parameters as they are now."""
         return InContextNetwork(self.shape, dict(self.named_parameters()))
+
+
+def _named(shape: Shape) -> nn.ModuleDict:
+    """Names say nothing at first."""
+    width, cell = shape.width, shape.cell_width
+    parts = {
+        "columns": nn.Linear(N_OF_COLUMN + cell, 2 * cell, bias=False),
+        "rows": nn.Linear(N_OF_ROW, 2 * width, bias=False),
+        "cells": nn.Linear(2 * cell, width, bias=False),
+    }
+    for part in parts.values():
+        nn.init.zeros_(part.weight)
+    return nn.ModuleDict(parts)
 
 
 def _cell_block(width: int) -> nn.ModuleDict:

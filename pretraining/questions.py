@@ -7,8 +7,11 @@ import random
 import torch
 from torch import Tensor
 
+from soel.detect.incontext.label_features import LabelTables
 from soel.detect.incontext.row_features import FAR, TINY, RowFeatures
 
+TAIL = 6  # of the features of a cell: how far out it lies
+NAMELESS = 0.4  # share of label sets with which no column is named
 STRATEGIES = ("random", "top", "centre", "tilted", "tilted", "mixed")
 
 
@@ -74,3 +77,36 @@ def answer(is_anomaly: Tensor, rows: Tensor, labels: Tensor, wrong: float) -> Te
     if wrong > 0:
         told = told ^ (torch.rand_like(told, dtype=torch.float) < wrong)
     return labels.scatter(1, rows, told.to(labels.dtype))
+
+
+def name_columns(pool: RowFeatures, truth: Tensor, labels: Tensor, chance: random.Random) -> Tensor | None:
+    """Columns (B, N, d) of 0 and 1 that a simulated expert names with some labels (B, N); None where with none.
+
+    For an anomaly one or two columns whose values are common among all anomalies (B, N) and rare among normal rows, or
+    differ from those of the nearest normal row; for a normal row the value furthest out, which is fine. Some names are
+    wrong.
+    """
+    if chance.random() < NAMELESS or pool.z.shape[2] < 2:
+        return None
+    per_row = torch.rand_like(pool.z[..., 0])
+    n_tasks, device = len(truth), truth.device
+    among_all = LabelTables.count(pool, truth.long()).of_cells(pool)
+    nearest = pool.distances[0].masked_fill(truth[:, None], FAR).argmin(-1)
+    from_nearest = (pool.z - pool.z.gather(1, nearest[..., None].expand_as(pool.z))).abs()
+    weight = chance.choice((0.2, 0.7, 1.0))
+    evidence = sum(
+        part * x / (x.std((1, 2), keepdim=True) + TINY) for part, x in ((weight, among_all), (1 - weight, from_nearest))
+    )
+    evidence = evidence + 0.3 * torch.randn_like(evidence)
+    evidence = torch.where((labels == 1)[..., None], evidence, pool.cells[..., TAIL])
+    n_wrong = 0.3 * torch.rand(n_tasks, 1, device=device) * (torch.rand(n_tasks, 1, device=device) < 0.3)
+    is_wrong = torch.rand_like(per_row) < n_wrong
+    evidence = torch.where(is_wrong[..., None], torch.rand_like(evidence), evidence)
+    best = evidence.topk(2).indices
+    some = torch.rand(n_tasks, 1, device=device)
+    reasons = (some > 0.25) * some.clamp_min(0.5)  # share of anomalies with a reason
+    some = torch.rand(n_tasks, 1, device=device)
+    fine = (some > 0.7) * some  # of normal rows with a value that is fine
+    has_name = ((labels == 1) & (per_row < reasons)) | ((labels == 0) & (per_row < fine))
+    two = has_name & (torch.rand_like(per_row) < 0.3)
+    return torch.zeros_like(pool.z).scatter(2, best, torch.stack([has_name, two], -1).float())

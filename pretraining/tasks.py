@@ -61,6 +61,8 @@ def draw(n_tasks: int, n_rows: int, width: int, device: torch.device, chance: ra
         is_anomaly = decide(rows, share, chance)
     if chance.random() < 0.1:
         rows, is_anomaly = _with_copies(rows, is_anomaly, chance)
+    elif chance.random() < 0.06 and width > 2:
+        rows, is_anomaly = _with_other_days(*_with_copies(rows, is_anomaly, chance))
     return Tasks(rows, is_anomaly)
 
 
@@ -243,6 +245,14 @@ def _with_copies(rows: Tensor, is_anomaly: Tensor, chance: random.Random) -> tup
     copied = torch.rand(n_tasks, n_rows, device=rows.device) < chance.uniform(0, 0.6)
     source = torch.where(copied, source, torch.arange(n_rows, device=rows.device))
     return rows.gather(1, source[..., None].expand(-1, -1, width)), is_anomaly.gather(1, source)
+
+
+def _with_other_days(rows: Tensor, is_anomaly: Tensor) -> tuple[Tensor, Tensor]:
+    """One column goes with no other: copies of a row differ in it, and are as usual as they were."""
+    n_tasks, n_rows, width = rows.shape
+    which = torch.randint(0, width, (n_tasks, 1, 1), device=rows.device).expand(-1, n_rows, 1)
+    n_levels = (2 + 30 * torch.rand(n_tasks, 1, 1, device=rows.device)).floor()
+    return rows.scatter(2, which, (n_levels * torch.rand_like(rows[..., :1])).floor()), is_anomaly
 
 
 def _take(x: Tensor, which: Tensor) -> Tensor:

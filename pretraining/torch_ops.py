@@ -11,7 +11,12 @@ import numpy as np
 from soel.deep import F, Tensor, torch
 from soel.detect.incontext import ops
 
-COORDINATE_WIDTHS = (12, 28, 60)  # on a GPU: attention is planned anew for every width, and wants multiples of eight
+COORDINATE_WIDTHS = (
+    12,
+    28,
+    60,
+    124,
+)  # on a GPU: attention is planned anew for every width, and wants multiples of eight
 MOST_AT_ONCE = 60_000  # rows whose cells attend to one another in one call: a GPU takes 65,535
 
 exp, log, sign, stack, where, minimum = torch.exp, torch.log, torch.sign, torch.stack, torch.where, torch.minimum

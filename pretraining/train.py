@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import math
 import queue
@@ -33,7 +34,8 @@ from soel.detect.incontext.network import (
 )
 from soel.detect.incontext.row_features import PoolStats, RowFeatures
 
-POOL_ROWS = (64, 128, 256, 384, 512, 512, 768, 1024)
+POOL_ROWS = (64, 128, 128, 256, 256, 384, 384, 512, 512, 512, 512, 768, 768, 1024, 1024, 2000)
+WIDTHS_DRAWN = 12, 6, 2, 1  # how often each of the widths for which attention is planned is drawn
 MOST_OTHERS = 256  # rows beside a pool
 MOST_ROUNDS = 6  # in which the network asks for a set of labels
 TO_THE_END = 0.15, 15  # share of these sets that it asks for one at a time, of so many labels at most
@@ -57,6 +59,7 @@ class Plan:
     own_questions: float = 0.6  # share of label sets asked by the network itself
     real: Path | None = None  # tables that tasks are cut from, beside the made-up ones
     real_share: float = 0.5  # of the tasks
+    makers: int = 0  # processes that make tasks; a thread does where there is none
     seed: int = 0
     orthogonal: bool = True
     log: Callable[[str], None] = print
@@ -168,7 +171,7 @@ def make(plan: Plan, device: torch.device, chance: random.Random, real: RealTabl
     """A batch of tasks of a random size, some of them from real tables."""
     n_pool = chance.choice(POOL_ROWS)
     n_rows = n_pool + min(n_pool // 2, MOST_OTHERS)
-    most = chance.choices(COORDINATE_WIDTHS, (6, 3, 1))[0]
+    most = chance.choices(COORDINATE_WIDTHS, WIDTHS_DRAWN)[0]
     width = min(most, int(math.exp(chance.uniform(math.log(2), math.log(most + 1)))))
     n_tasks = max(2, min(plan.cells_a_batch // (n_rows * most), plan.rows_a_batch // n_rows, 128))
     n_real = round(plan.real_share * n_tasks) if real is not None else 0
@@ -182,33 +185,23 @@ def make(plan: Plan, device: torch.device, chance: random.Random, real: RealTabl
 
 
 class Ahead:
-    """Batches made in a thread of their own: launching work is what costs, and the two launch side by side."""
+    """Batches made in processes of their own, or in a thread: launching work on a GPU is what costs."""
 
     def __init__(self, plan: Plan, device: torch.device, chance: random.Random) -> None:
-        self._batches: queue.Queue[Batch | BaseException] = queue.Queue(maxsize=3)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, args=(plan, device, chance), daemon=True)
-        self._thread.start()
-
-    def _work(self, plan: Plan, device: torch.device, chance: random.Random) -> None:
-        try:
-            real = RealTables.load(plan.real, device) if plan.real else None
-            while not self._stop.is_set():
-                self._put(make(plan, device, chance, real))
-        except BaseException as error:
-            self._put(error)
-
-    def _put(self, thing: Batch | BaseException) -> None:
-        while not self._stop.is_set():
-            try:
-                self._batches.put(thing, timeout=0.1)
-            except queue.Full:
-                continue
-            return
+        kind: Any = torch.multiprocessing.get_context("spawn") if plan.makers else threading
+        self._batches = kind.Queue(maxsize=3) if plan.makers else queue.Queue(maxsize=3)
+        self._stop = kind.Event()
+        quiet = replace(plan, log=print)  # what a process is started with has to be sent there
+        seeds = [chance.getrandbits(40) for _ in range(max(plan.makers, 1))]
+        start = kind.Process if plan.makers else threading.Thread
+        arguments = [(quiet, device, seed, self._batches, self._stop) for seed in seeds]
+        self._workers = [start(target=_make_batches, args=each, daemon=True) for each in arguments]
+        for worker in self._workers:
+            worker.start()
 
     def take(self) -> Batch:
         """The next batch."""
-        thing = self._batches.get()
+        thing: Batch | BaseException = self._batches.get()
         if isinstance(thing, BaseException):
             raise thing
         return thing
@@ -216,7 +209,35 @@ class Ahead:
     def close(self) -> None:
         """Make no more."""
         self._stop.set()
-        self._thread.join()
+        for worker in self._workers:
+            if not isinstance(worker, threading.Thread):
+                worker.terminate()
+            worker.join()
+
+
+def _make_batches(plan: Plan, device: torch.device, seed: int, batches: Any, stop: Any) -> None:
+    """Put batches where they are taken from, until told to stop."""
+    chance, waiting = random.Random(seed), collections.deque[Any](maxlen=8)
+    try:
+        if plan.makers:
+            torch.manual_seed(seed)
+            torch.set_num_threads(1)
+        real = RealTables.load(plan.real, device) if plan.real else None
+        while not stop.is_set():
+            waiting.append(make(plan, device, chance, real))  # kept here until others have taken it
+            _synchronise(device)
+            _put(batches, waiting[-1], stop)
+    except BaseException as error:
+        _put(batches, error, stop)
+
+
+def _put(batches: Any, thing: Batch | BaseException, stop: Any) -> None:
+    while not stop.is_set():
+        try:
+            batches.put(thing, timeout=0.1)
+        except queue.Full:
+            continue
+        return
 
 
 def batch_loss(network: InContextNetwork, batch: Batch, plan: Plan, chance: random.Random) -> Tensor:
@@ -226,7 +247,9 @@ def batch_loss(network: InContextNetwork, batch: Batch, plan: Plan, chance: rand
     embedded = CellEmbeddings(torch.cat([embedded.cells, embedded.cells]), torch.cat([embedded.rows, embedded.rows]))
     with torch.no_grad():
         labels = choose_labels(network, both, embedded, plan, chance)
-    outputs = network.encode_pool(both.stats, both.rows, embedded, labels)[1]
+        pool = both.rows.first(both.n_pool)
+        named = questions.name_columns(pool, both.is_anomaly[:, : both.n_pool], labels, chance)
+    outputs = network.encode_pool(both.stats, both.rows, embedded, labels, named)[1]
     return loss_of(outputs, both.is_anomaly, labels)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -32,7 +34,10 @@ N, D = 25, 3
 @pytest.fixture(scope="module")
 def network() -> InContextNetwork:
     torch.manual_seed(0)
-    return Module(SMALL).requires_grad_(False).network
+    module = Module(SMALL).requires_grad_(False)
+    for weight in module.named.parameters():
+        torch.nn.init.normal_(weight)
+    return module.network
 
 
 def rows(seed: int, n_rows: int = N, n_tasks: int = 1) -> Tensor:
@@ -43,10 +48,16 @@ LABELS = torch.full((1, N), -1)
 LABELS[0, :2], LABELS[0, 2:6] = 1, 0
 
 
-def read(network: InContextNetwork, pool: Tensor, new: Tensor, labels: Tensor = LABELS) -> tuple[Outputs, Outputs]:
+NAMED = torch.zeros(1, N, D)
+NAMED[0, 0, 1] = NAMED[0, 2, 0] = 1
+
+
+def read(
+    network: InContextNetwork, pool: Tensor, new: Tensor, labels: Tensor = LABELS, named: Tensor | None = None
+) -> tuple[Outputs, Outputs]:
     """What is said of a pool, and of other rows beside it."""
     stats, own = PoolStats.fit(pool, torch.Generator().manual_seed(0))
-    cache, outputs = network.encode_pool(stats, own, network.embed_cells(own, stats.columns), labels)
+    cache, outputs = network.encode_pool(stats, own, network.embed_cells(own, stats.columns), labels, named)
     described = stats.describe(new)
     embedded = network.embed_cells(described, stats.columns)
     return outputs, network.score_rows(stats, own, labels, cache, described, embedded)
@@ -87,6 +98,35 @@ def test_other_rows_are_said_the_same_beside_the_pool_and_later(network: InConte
     assert later.shares is None
     assert alone.shares is not None
     assert alone.shares.shape == (1, N_SHARE_BINS)
+
+
+def test_names_are_said_the_same_beside_the_pool_and_later_in_any_order_of_columns(network: InContextNetwork) -> None:
+    pool, new = rows(1), rows(2, 4)
+    stats, own = PoolStats.fit(pool, torch.Generator().manual_seed(0))
+    both = RowFeatures.joined([own, stats.describe(new)])
+    beside = network.encode_pool(stats, both, network.embed_cells(both, stats.columns), LABELS, NAMED)[1].logits
+    outputs, later = read(network, pool, new, LABELS, NAMED)
+    assert torch.allclose(beside, torch.cat([outputs.logits, later.logits], 1), atol=1e-4)
+    stats, own = PoolStats.fit(pool.flip(-1), torch.Generator().manual_seed(0))
+    flipped = replace(both, **{part: getattr(both, part).flip(-1) for part in ("z", "g")}, cells=both.cells.flip(2))
+    assert torch.allclose(
+        network.encode_pool(stats, flipped, network.embed_cells(flipped, stats.columns), LABELS, NAMED.flip(-1))[
+            1
+        ].logits,
+        beside,
+        atol=1e-3,
+    )
+
+
+def test_every_name_counts_and_none_is_as_before(network: InContextNetwork) -> None:
+    pool, new = rows(1), rows(2, 4)
+    said = [read(network, pool, new, LABELS, named)[1].logits for named in (None, 0 * NAMED, NAMED, NAMED.roll(1, -1))]
+    assert torch.allclose(said[0], said[1], atol=1e-6)
+    assert (said[2] - said[0]).abs().min() > 1e-4
+    assert (said[3] - said[2]).abs().min() > 1e-4
+    unknown = NAMED.clone()
+    unknown[0, -1] = 1  # a row without a label
+    assert torch.allclose(read(network, pool, new, LABELS, unknown)[1].logits, said[2], atol=1e-6)
 
 
 def test_every_label_counts(network: InContextNetwork) -> None:

@@ -159,3 +159,30 @@ def test_values_that_broken_rows_borrow_are_not_equal_to_the_lenders() -> None:
     flags[:, :20] = True
     broken = anomalies.break_dependence(rows, flags, random.Random(0))
     assert all(len(column.unique()) == 200 for column in broken[0].T)
+
+
+def test_an_expert_names_what_tells_an_anomaly_from_normal_rows() -> None:
+    torch.manual_seed(0)
+    x, truth = torch.randn(8, 120, 5), torch.zeros(8, 120, dtype=torch.bool)
+    truth[:, :12] = True
+    x[:, :12, 3] += 6
+    pool = PoolStats.fit(x, torch.Generator().manual_seed(0))[1]
+    labels = torch.full((8, 120), -1)
+    labels[:, :6], labels[:, 12:30] = 1, 0
+    drawn = [questions.name_columns(pool, truth, labels, random.Random(seed)) for seed in range(20)]
+    named = torch.cat([names for names in drawn if names is not None])
+    assert 0 < len(named) < 160
+    assert named[:, labels[0] < 0].sum() == 0
+    assert named[:, :6].sum(-1).max() == 2
+    first = named[:, :6][named[:, :6].sum(-1) == 1]
+    assert 0.8 < first[:, 3].mean() < 1
+    assert 0 < named[:, 12:30].mean() < 0.1
+
+
+def test_copies_of_other_days_differ_in_one_column() -> None:
+    torch.manual_seed(0)
+    rows, odd = torch.randn(3, 50, 4).repeat(1, 2, 1), torch.zeros(3, 100, dtype=torch.bool)
+    now = tasks._with_other_days(rows, odd)[0]
+    changed = (now != rows).any(1)
+    assert changed.sum(-1).tolist() == [1, 1, 1]
+    assert ((now[:, :50] != now[:, 50:]).any(1) == changed).all()

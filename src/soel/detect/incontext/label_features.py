@@ -36,12 +36,16 @@ class LabelTables:
         gather = ops_of(nodes).gather
         return [gather(table, nodes[..., depth]).mean(1) for depth, table in zip(DEPTHS, self.odds, strict=True)]
 
-    def of_bins(self, rows: RowFeatures) -> list[Array]:
-        """Naive Bayes over tenths of each column: mean and largest log ratio (B, n) of anomalies to the pool."""
+    def of_cells(self, rows: RowFeatures) -> Array:
+        """The log ratio (B, n, d) of anomalies to the pool in the tenth of its column that each cell is in."""
         ops, bins = ops_of(rows.z), _bins(rows)
         n_tasks, _, width = bins.shape
         at = (bins + N_BINS * ops.arange(width, bins)).reshape(n_tasks, -1)
-        ratios = ops.gather(self.ratios, at).reshape(bins.shape)  # (B, n, d)
+        return ops.gather(self.ratios, at).reshape(bins.shape)
+
+    def of_bins(self, rows: RowFeatures) -> list[Array]:
+        """Naive Bayes over tenths of each column: mean and largest log ratio (B, n) of anomalies to the pool."""
+        ops, ratios = ops_of(rows.z), self.of_cells(rows)
         return [2 * ratios.mean(-1), ops.amax(ratios) + ops.amin(ratios)]
 
 
@@ -92,11 +96,15 @@ def _to_nearest(own: Array, distances: Array, has_label: Array) -> Array:
         return ops.zeros(own, *distances.shape[:2])
     to, apart = ops.flagged(has_label), FAR * ops.floats(~has_label)[:, None]
     of_pool, of_rows = (ops.log(ops.amin(d[..., to] + apart[..., to]).clip(max=1e3) + TINY) for d in (own, distances))
-    free = ops.floats(~has_label)
+    return ops.where(has_label.any(1)[:, None], standardise(of_pool, of_rows, ops.floats(~has_label)), 0.0)
+
+
+def standardise(of_pool: Array, of_rows: Array, free: Array) -> Array:
+    """Values (B, n) of rows in deviations over those rows of the pool (B, N) that are free, 1 or 0 (B, N)."""
     n_free = free.sum(1, keepdims=True).clip(min=1)
     middle = (of_pool * free).sum(1, keepdims=True) / n_free
     spread = (((of_pool - middle) ** 2 * free).sum(1, keepdims=True) / n_free) ** 0.5
-    return ops.where(has_label.any(1)[:, None], (of_rows - middle) / (spread + 1e-3), 0.0)
+    return (of_rows - middle) / (spread + 1e-3)
 
 
 def _odds_of_nodes(pool: Array, is_anomaly: Array, is_normal: Array) -> tuple[Array, ...]:

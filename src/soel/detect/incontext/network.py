@@ -12,10 +12,11 @@ index a linear layer with its bias, MLP(x) = W GELU(W LN x) where nothing else i
 2. Column gates and scales are read off the labels. With m_a, m_0 and m the mean E_j of labelled anomalies, of labelled
    normal rows and of all, t = self-attention over columns of MLP([m_a - m, m_0 - m, m, h_j, pool features]);
    G_j = W LN t_j are gates, and s_hj, from exp(W LN t_j), the scale of column j in head h: two rows of the pool are one
-   apart on average.
+   apart on average. Where experts named columns with labels (`named_columns`), W [how often column j was named, mean
+   E_j of the cells named - m] is added before the GELU; likewise in 3 a row's likeness to anomalies in their columns.
 
 3. Rows enter as x_i = W GELU(W [r_i, sum_j G_j E_ij / sqrt(d), label-free scores, label features, pool features]), with
-   an embedding of the label added where a row of the pool has one.
+   an embedding of the label added where a row of the pool has one, and of the cells that were named with it.
 
 4. In each of L layers all rows attend to the pool's N rows, never to one another:
 
@@ -37,6 +38,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from soel.detect.incontext import named_columns
 from soel.detect.incontext.label_features import LabelTables, label_features, pool_features
 from soel.detect.incontext.ops import Array, ops_of
 from soel.detect.incontext.row_features import PoolStats, RowFeatures
@@ -87,6 +89,7 @@ class KeyValueCache:
     about: Array  # (B, N_POOL_FEATURES)
     layers: list[tuple[Array, Array]]  # keys and values of each
     tables: LabelTables
+    why: Array | None = None  # (B, N, d) the columns named for anomalies, if any
 
 
 @dataclass(frozen=True)
@@ -157,33 +160,42 @@ class InContextNetwork:
         return CellEmbeddings.joined(ops.in_blocks(embed_block, rows.cells.shape[1]))
 
     def encode_pool(
-        self, pool: PoolStats, rows: RowFeatures, embedded: CellEmbeddings, labels: Array
+        self, pool: PoolStats, rows: RowFeatures, embedded: CellEmbeddings, labels: Array, named: Array | None = None
     ) -> tuple[KeyValueCache, Outputs]:
-        """Equations 2 to 5 with labels (B, N) of 1, 0 and -1: the first N rows are the pool, others only attend."""
+        """Equations 2 to 5 with labels (B, N) of 1, 0 and -1: the first N rows are the pool, others only attend.
+
+        named: (B, N, d) from 0 to 1, the columns that were named with a label, if any.
+        """
         ops = ops_of(rows.z)
         n_pool, n_rows = labels.shape[1], rows.z.shape[1]
         own, about = rows.first(n_pool), pool_features(pool, labels)
-        gates, log_scales = self.gates_and_scales(embedded.part(slice(0, n_pool)), pool.columns, labels, about)
+        why, fine = (None, None) if named is None else named_columns.split(named, labels)
+        cells = embedded.part(slice(0, n_pool))
+        gates, log_scales = self.gates_and_scales(cells, pool.columns, labels, about, why, fine)
         scales = column_scales(log_scales, pool.z, pool.g)
         u = self.coordinates(rows.z, rows.g, scales)
         of_keys = key_coordinates(u[:, :, :n_pool], labels)
         known = ops.concat([labels, ops.whole(ops.zeros(labels, len(labels), n_rows - n_pool)) - 1], 1)
         tables = LabelTables.count(own, labels)
         by_labels = label_features(pool, own, rows, labels, tables)
+        by_names = None if why is None else named_columns.row_features(own, rows, why, tables)
 
         def enter(block: slice) -> Array:
+            names = None if by_names is None else by_names[:, block]
             return self.enter(
-                embedded.part(block), gates, rows.scores[:, block], by_labels[:, block], about, known[:, block]
+                embedded.part(block), gates, rows.scores[:, block], by_labels[:, block], about, known[:, block], names
             )
 
         x = ops.concat(ops.in_blocks(enter, n_rows), 1)
+        if why is not None:
+            x = ops.concat([x[:, :n_pool] + self.of_named_cells(cells, why, fine), x[:, n_pool:]], 1)
         layers = []
         for layer in self.layers:
             layers.append(_keys_and_values(layer, x[:, :n_pool], of_keys))
             x = _attend(layer, x, u, layers[-1])
         logits, chances = self.heads(x)
         outputs = Outputs(logits, chances, self.share_of(x[:, :n_pool], about))
-        return KeyValueCache(gates, scales, about, layers, tables), outputs
+        return KeyValueCache(gates, scales, about, layers, tables, why), outputs
 
     def score_rows(
         self,
@@ -201,7 +213,8 @@ class InContextNetwork:
         """
         u = self.coordinates(rows.z, rows.g, cache.scales)
         by_labels = label_features(pool, own, rows, labels, cache.tables)
-        x = self.enter(embedded, cache.gates, rows.scores, by_labels, cache.about, None)
+        names = None if cache.why is None else named_columns.row_features(own, rows, cache.why, cache.tables)
+        x = self.enter(embedded, cache.gates, rows.scores, by_labels, cache.about, None, names)
         for layer, keys_and_values in zip(self.layers, cache.layers, strict=True):
             x = attend(layer, x, u, keys_and_values, masked)
         logits, chances = self.heads(x)
@@ -224,9 +237,15 @@ class InContextNetwork:
         return CellEmbeddings(x.reshape(shape), rows.reshape(*shape[:2], -1))
 
     def gates_and_scales(
-        self, embedded: CellEmbeddings, columns: Array, labels: Array, about: Array
+        self,
+        embedded: CellEmbeddings,
+        columns: Array,
+        labels: Array,
+        about: Array,
+        why: Array | None = None,
+        fine: Array | None = None,
     ) -> tuple[Array, Array]:
-        """Equation 2, from the labels (B, N): gates (B, d, gates, c) and log scales (B, h, d)."""
+        """Equation 2: gates (B, d, gates, c) and log scales (B, h, d), by labels (B, N) and named columns (B, N, d)."""
         ops, part = ops_of(columns), self._part["columns"]
         groups = ops.stack([ops.floats(labels == 1), ops.floats(labels == 0), ops.floats(labels > -2)], 1)
         share = ops.as_precise(groups / groups.sum(-1, keepdims=True).clip(min=1), embedded.cells)  # (B, 3, N)
@@ -234,7 +253,12 @@ class InContextNetwork:
         means = (share @ embedded.cells.reshape(n_tasks, n_pool, -1)).reshape(n_tasks, 3, n_columns, width)
         known = ops.concat([columns, ops.zeros(columns, n_tasks, n_columns, 1) + about[:, None]], -1)
         given = [means[:, 0] - means[:, 2], means[:, 1] - means[:, 2], means[:, 2], ops.as_precise(known, means)]
-        x = attend_to_columns(part["block"], part["mix"](ops.gelu(part["enter"](ops.concat(given, -1)))))
+        x = part["enter"](ops.concat(given, -1))
+        if why is not None:
+            facts = ops.as_precise(named_columns.column_features(why, fine), means)
+            means = named_columns.named_means(embedded.cells, ops.as_precise(why, means))
+            x = x + self._part["named"]["columns"](ops.concat([facts, means], -1))
+        x = attend_to_columns(part["block"], part["mix"](ops.gelu(x)))
         x = ops.normalise(x)
         gates = part["gates"](x).reshape(n_tasks, n_columns, self.shape.n_gates, -1)
         return gates, part["weights"](x).swapaxes(1, 2)
@@ -247,6 +271,7 @@ class InContextNetwork:
         by_labels: Array,
         about: Array,
         labels: Array | None,
+        by_names: Array | None = None,
     ) -> Array:
         """Equation 3: rows (B, n, w); labels (B, n) only for the pool's own."""
         ops, part = ops_of(embedded.rows), self._part
@@ -254,10 +279,18 @@ class InContextNetwork:
         gated = ops.gate(embedded.cells, ops.as_precise(gates, embedded.cells) / math.sqrt(n_columns))
         said = ops.concat([scores, by_labels, ops.zeros(scores, n_tasks, n_rows, 1) + about[:, None]], -1)
         given = [ops.as_precise(embedded.rows, gated), gated.reshape(n_tasks, n_rows, -1), ops.as_precise(said, gated)]
-        x = part["mix"](ops.gelu(part["enter"](ops.concat(given, -1))))
+        x = part["enter"](ops.concat(given, -1))
+        if by_names is not None:
+            x = x + part["named"]["rows"](ops.as_precise(by_names, gated))
+        x = part["mix"](ops.gelu(x))
         if labels is not None:
             x = x + part["label"](ops.as_precise(ops.stack([ops.floats(labels == 0), ops.floats(labels == 1)], -1), x))
         return x
+
+    def of_named_cells(self, cells: CellEmbeddings, why: Array, fine: Array | None) -> Array:
+        """What is added in equation 3 to the pool's rows (B, N, w) for their named cells."""
+        parts = [named_columns.named_cells(cells.cells, part) for part in (why, fine)]
+        return self._part["named"]["cells"](ops_of(why).concat(parts, -1))
 
     def coordinates(self, z: Array, g: Array, scales: Array) -> Array:
         """U of rows: (B, h, n, d); half of the heads go by value, half by rank."""
