@@ -246,6 +246,38 @@ def test_near_duplicates_follow_the_one_label_there_is(label: int) -> None:
     assert np.mean(kept) > 0.97
 
 
+@pytest.mark.parametrize("n_labels", [0, 8])
+def test_rows_that_come_again_with_one_value_changed_are_no_more_suspicious_than_others(n_labels: int) -> None:
+    """Pumps that are read every night: a reading that is usual by itself, beside others that are the night's before."""
+    rng = np.random.default_rng(0)
+    pool, fresh = (rng.normal(size=(400, 6)).astype(np.float32) for _ in range(2))
+    labels = np.full(400, -1, np.int8)
+    labels[:n_labels] = 0
+    fitted = Pretrained.fit(pool, labels, 0)
+    highest = np.quantile(fitted.score(pool), 0.95)
+    for column in range(6):
+        again = pool.copy()
+        again[:, column] = rng.normal(size=400)
+        assert (fitted.score(again) > highest).mean() < 0.08
+    assert 0.02 < (fitted.score(fresh) > highest).mean() < 0.08
+
+
+def test_what_comes_again_is_still_an_alarm_for_a_wrong_value_and_for_its_label() -> None:
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(400, 6)).astype(np.float32)
+    pool[:, 1] = pool[:, 0] + 0.1 * rng.normal(size=400)
+    labels = np.full(400, -1, np.int8)
+    fitted = Pretrained.fit(pool, labels, 0)
+    again = pool[:50].copy()
+    again[:, 1] = -np.sign(again[:, 0]) * 1.5  # against the other column, and usual by itself
+    assert (fitted.score(again) > np.quantile(fitted.score(pool), 0.95)).mean() > 0.9
+    odd = pool[np.argsort(np.abs(pool).max(axis=1))[:8]]  # usual rows, called anomalies
+    labels[np.argsort(np.abs(pool).max(axis=1))[:8]] = 1
+    fitted = Pretrained.fit(pool, labels, 0)
+    odd[:, 5] += 0.5
+    assert (fitted.score(odd) > np.quantile(fitted.score(pool), 0.9)).mean() > 0.9
+
+
 @pytest.mark.parametrize("n_anomalies", [0, 1, 5])
 def test_the_score_by_hand(n_anomalies: int) -> None:
     """What the network and the distances say with a labelled anomalies weighs a / (a + 0.5), without them the rest."""

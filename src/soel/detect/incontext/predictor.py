@@ -12,12 +12,13 @@ from soel.detect.incontext import ops
 from soel.detect.incontext.network import CellEmbeddings, InContextNetwork, KeyValueCache, Outputs
 from soel.detect.incontext.ops import softmax
 from soel.detect.incontext.row_features import CLIP, Origin, PoolStats, RowFeatures, add_extra_distances
-from soel.detect.incontext.samples import MOST_GROUPS, keys
+from soel.detect.incontext.samples import MOST_GROUPS, keys, most_equal
 from soel.detect.incontext.weights import VERSION, trained_network
 from soel.numeric import remember, single_threaded_blas
 from soel.types import UNLABELLED, Booleans, Floats, Labels, Rows
 
 BLOCK_ROWS = 1000
+RARELY = 0.95  # quantile of how many values the rows of a sample have from another one
 FEWEST_FREE = 10  # unlabelled rows from which the unit of scores can be told
 
 
@@ -223,6 +224,19 @@ class EncodedContext:
         same[row, source, order[first[at[row, source]]]] = True
         same[:, 1:] &= ~np.logical_or.accumulate(same, axis=1)[:, :-1]  # each row of the context is left out once
         return same
+
+    def find_copied(self, x: Floats) -> Rows:
+        """The row (n,) of the sample that each of the rows (n, d) is once more, with some values changed; else -1."""
+        which, n_equal = most_equal(x, self.context.values[: self.context.n_sample])
+        is_copy = (n_equal > self._usually_equal) & ~np.isin(keys(x), self.own)
+        return np.where(is_copy, which, -1)
+
+    @cached_property
+    def _usually_equal(self) -> float:
+        """In how many columns two rows may agree by the way the sample is: hardly any two of it do in more."""
+        sample = self.context.values[: self.context.n_sample]
+        _, n_equal = most_equal(sample, sample, apart=True)
+        return float(max(np.quantile(n_equal, RARELY), sample.shape[1] / 2))
 
     def mean(self, each: Sequence[Floats]) -> Floats:
         """Of what the views say, by their weights."""

@@ -65,6 +65,10 @@ class Pretrained(Detector):
 
         score <- score - exp(-(r / 0.1)^4) max(score - q, 0).
 
+    A row above q that is one of the sample once more with some values changed (more than half of its values are that
+    row's, and more than all but 5 % of the sample have in common with another row) is also scored without that row, and
+    the lower score counts: two of a kind look suspicious. A row that is labelled as an anomaly stays in sight.
+
     Only the context is kept: the network reads it when a score is first asked for. Neither the order of rows nor that
     of columns plays a part. A row of the context is no neighbour of itself when it is scored.
 
@@ -78,7 +82,7 @@ class Pretrained(Detector):
     """
 
     name = "pretrained"
-    version = 6
+    version = 7
     leaves_out = True
 
     context: PoolContext
@@ -236,10 +240,21 @@ class Pretrained(Detector):
     def _score_exactly(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
         """Scores (n,) of rows in the order of `columns`. distances: their scores by `with_labels`, where known."""
         by_distance = None if distances is None else self._in_deviations(self.with_labels, distances)
-        scores = self._mix(x, self.label_weight, sources, (by_distance, None))
+        scores = self._without_copied(x, self._mix(x, self.label_weight, sources, (by_distance, None)), sources)
         if not (self.labels == NORMAL).any():
             return scores
         return np.asarray(scores - self._likeness_to_normal(x) * np.maximum(scores - self._unsuspicious, 0))
+
+    def _without_copied(self, x: Floats, scores: Floats, sources: Floats | None) -> Floats:
+        """Scores (n,) lowered where a row is one of the sample once more: it is scored without that row, as that is."""
+        rows = np.flatnonzero(scores > self._unsuspicious)
+        copied = self._encoded.find_copied(x[rows])
+        is_copy = (copied >= 0) & (self.labels[copied] != ANOMALY)
+        rows, origin = rows[is_copy], self.context.values[copied[is_copy], None]
+        if len(rows):
+            known = origin if sources is None else np.concatenate([sources[rows], origin], axis=1)
+            scores[rows] = np.minimum(scores[rows], self._mix(x[rows], self.label_weight, known))
+        return scores
 
     def _mix(
         self,

@@ -10,6 +10,7 @@ from soel.types import UNLABELLED, Floats, Labels, Rows
 
 Keys = NDArray[np.uint64]
 MOST_COLUMNS = 60  # that the network was trained on
+BLOCK_ROWS = 200  # that are compared at once
 MOST_GROUPS = 4  # of a very wide table only so many groups of columns are looked at
 MIX, SPREAD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -33,6 +34,25 @@ def keys(x: Floats, seed: int = 0) -> Keys:
             key = (key ^ word) * SPREAD
             key ^= key >> np.uint64(29)
     return key
+
+
+def most_equal(x: Floats, others: Floats, apart: bool = False) -> tuple[Rows, Rows]:
+    """Which of the others (m, d) each row (n, d) has most values from, and how many; of equals the first.
+
+    apart: the rows are the others, and none counts for itself.
+    """
+    which, most = np.zeros(len(x), np.int64), np.zeros(len(x), np.int64)
+    columns = np.ascontiguousarray(others.T)
+    for start in range(0, len(x), BLOCK_ROWS):
+        rows = np.arange(start, min(start + BLOCK_ROWS, len(x)))
+        n_equal = np.zeros((len(rows), len(others)), np.uint16)
+        for values, column in zip(x[rows].T, columns, strict=True):
+            n_equal += values[:, None] == column
+        if apart:
+            n_equal[rows - start, rows] = 0
+        which[rows] = n_equal.argmax(axis=1)
+        most[rows] = np.take_along_axis(n_equal, which[rows, None], axis=1)[:, 0]
+    return which, most
 
 
 def choose_context(key: Keys, labels: Labels, n_rows: int) -> tuple[Rows, int]:
