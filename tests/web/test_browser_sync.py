@@ -350,3 +350,24 @@ def in_review_with(browser: Browser, live: Live, most: int, *items: str) -> Page
 FAILING = """(failing) => { const real = window.fetch; let n = 0;
 window.fetch = (...all) => all[0].includes("/api/decisions") && failing.includes(++n)
     ? Promise.reject(new TypeError("lost")) : real(...all); }"""
+
+
+def test_a_note_that_is_stored_does_not_hide_that_an_answer_is_on_its_way(browser: Browser, live: Live) -> None:
+    live.page.post("/api/answers", item="P-1001", verdict="anomaly")
+    page = live.open(browser)
+    page.goto(f"{live.address}/?item=P-1001")
+    expect(page.locator("#item-title")).to_have_text("P-1001")
+    page.evaluate(HELD, "/api/answers")
+    page.locator("#note").fill("hums")
+    with page.expect_response("**/api/notes"):
+        page.locator("#note").blur()
+        page.locator("[data-verdict=normal]").click()
+    page.wait_for_timeout(200)
+    expect(page.locator("#saved")).to_have_attribute("data-state", "saving")
+    page.evaluate("window.release()")
+    expect(page.locator("#saved")).to_contain_text("Saved")
+    assert (verdict(live, "P-1001"), state(live).note_of("P-1001", "expert")) == ("normal", "hums")
+
+
+HELD = """(path) => { const real = window.fetch; const held = new Promise((go) => { window.release = go; });
+window.fetch = async (...all) => { if (all[0].includes(path)) await held; return real(...all); }; }"""

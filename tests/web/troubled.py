@@ -53,8 +53,8 @@ QUIET = """() => window.inFlight === 0 && JSON.parse(sessionStorage.getItem('out
     && !['saving', 'trouble'].includes(document.getElementById('saved')?.dataset.state)"""
 
 
-SENDING = """(path) => JSON.parse(sessionStorage.getItem('outbox') ?? '[]')
-    .filter((entry) => entry.path === path).at(-1)?.item ?? null"""
+SENDING = """(path) => { const entry = JSON.parse(sessionStorage.getItem('outbox') ?? '[]')
+    .filter((each) => each.path === path).at(-1); return entry ? [entry.id, entry.item] : [null, null]; }"""
 
 
 def settle(page: Page) -> None:
@@ -104,12 +104,14 @@ class Story:
                 self._note(page, f"note {rng.random():.3f}")
                 page.keyboard.press("Escape")
             if rng.random() < 0.2:
-                page.keyboard.press(rng.choice(("ArrowLeft", "ArrowRight")))
+                page.keyboard.press(key := rng.choice(("ArrowLeft", "ArrowRight")))
+                self.log.append(key)
             elif rng.random() < 0.25:
                 self._undo(page)
             else:
                 self._answer(page, rng)
             if rng.random() < 0.2:
+                self.log.append("reload")
                 page.reload()
                 page.locator("#labelling").wait_for(timeout=PATIENCE * 1000)
         settle(page)
@@ -124,9 +126,11 @@ class Story:
 
     def _answer(self, page: Page, rng: random.Random) -> None:
         key, is_late = rng.choice("aannus"), rng.random() < 0.3
+        before, _ = page.evaluate(SENDING, "/api/answers")
         page.keyboard.press(key)
-        item = page.evaluate(SENDING, "/api/answers")  # what was on the page then; while it moves a key is ignored
-        if item is None:
+        sent, item = page.evaluate(SENDING, "/api/answers")  # what was on the page then
+        if sent in (None, before):  # while a page moves on a key is ignored
+            self.log.append(f"{key} ignored")
             return
         self.said[item] = KEYS[key]
         self.log.append(f"{key} on {item}")
@@ -150,7 +154,8 @@ class Story:
         settle(page)  # what is taken back is the last answer that was given, which may still be on its way
         before = self.live.page.view_model.session.state.undoable.get("expert")
         page.keyboard.press("z")
-        if page.evaluate(SENDING, "/api/undo"):
+        self.log.append("z")
+        if page.evaluate(SENDING, "/api/undo")[0]:
             settle(page)
             after = self.live.page.view_model.session.state.undoable.get("expert")
             self.log.append(f"undo {before} to {after}")
@@ -227,7 +232,8 @@ class Story:
             vote = state.vote_of(item, "expert")
             held = None if vote is None else str(vote.verdict)
             if held != verdict:
-                found.append(f"seed {self.seed}: {item} was called {verdict}, stored is {held}; {self.log}")
+                events = [event for event in self.live.page.view_model.session.events if event.item == item]
+                found.append(f"seed {self.seed}: {item} was called {verdict}, stored is {held}; {self.log}; {events}")
             if item in self.noted and vote is not None and state.note_of(item, "expert") != self.noted[item]:
                 kept = state.note_of(item, "expert")
                 found.append(f"seed {self.seed}: {item} was noted {self.noted[item]!r}, stored is {kept!r}; {self.log}")

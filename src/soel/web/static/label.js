@@ -75,12 +75,10 @@ async function look() {
     const next = await takeTurn();
     if (busy || session !== before) return;
     busy = true;
-    await refresh(next);
+    await refresh(next).finally(() => (busy = false)); // not before: what began meanwhile is busy itself
   } catch (error) {
     tell(error);
     lookAgain(SLOW);
-  } finally {
-    busy = false;
   }
 }
 
@@ -282,7 +280,7 @@ async function storeNote(item, held) {
     if ((await change(item, "/api/notes", { item, note })) === null) return; // it was changed once more
     drafts.drop(noteName(item), note);
     if (noted?.item === item) noted.note = note.trim();
-    status(t("saved.note"), "saved");
+    if (!busy) status(t("saved.note"), "saved"); // else an answer is on its way, and says when it is stored
   } catch (error) {
     tell(error);
   }
