@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from soel import SOEL, Explanation
-from soel.explain import TableExplainer
+from soel.explain import Explainer
 from soel.types import Floats, Rows
 from soel_paper.catalogue import read_rows
 
@@ -110,13 +110,12 @@ def _score_fresh(detector: SOEL, rows: Floats, found: Explanation, pool: Floats)
 
 def _plain_suffices(detector: SOEL, pool: Floats, rows: Rows) -> float:
     """How often the three columns with the largest |z| do it, with the values of the nearest ordinary row."""
-    why = detector._why
-    assert isinstance(why, TableExplainer)
-    explainer, x = why.explainer, detector._encode(pool)[0]
+    explainer, x = detector._why, detector._encode(pool)[0]
+    assert isinstance(explainer, Explainer)
     columns = np.abs(pool[rows] - pool.mean(axis=0)) / pool.std(axis=0)
     first = np.argsort(-columns, axis=1)[:, :N_PLAIN]
-    donors = explainer.rows[explainer._nearest(x[rows], explainer.ordinary)[:, 0]]
-    taken = (explainer.column_of[None, None] == first[:, :, None]).any(axis=1)
+    donors = explainer.rows[explainer.nearest(x[rows], explainer.ordinary)[:, 0]]
+    taken = (explainer.encoder.column_of[None, None] == first[:, :, None]).any(axis=1)
     sources = np.stack([x[rows], donors], axis=1)
     scores = explainer.model.score_changed(np.where(taken, donors, x[rows]), sources)
     return float(np.mean(scores <= explainer.line))

@@ -19,7 +19,7 @@ from soel.assess.threshold import parse_threshold
 from soel.checks import check_count, check_labels, read_contamination, read_seed
 from soel.deep import settle
 from soel.errors import ConfigError, DataError, ModelFileError
-from soel.explain import TableExplainer
+from soel.explain import Explainer
 from soel.fitted_detector import (
     Because,
     Codes,
@@ -283,7 +283,7 @@ class SOEL(FittedDetector):
         self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
         if pool.kind is Kind.TABLE:
             known = fitted.pool_scores, labels, fitted.threshold
-            self._why = TableExplainer.of(fitted, self._encoder, task.frame, pool.rows, *known)
+            self._why = Explainer(fitted, self._encoder, task.frame, pool.rows, *known)
         return self
 
     def _publish(self, saved: SavedModel) -> SOEL:

@@ -17,10 +17,11 @@ from soel.assess.drift import AlarmCounts, Drift, judge_drift
 from soel.assess.quality import Quality, SpotCheck, draw_check
 from soel.checks import check_count, check_labels, check_share, label_cells
 from soel.errors import ConfigError, DataError, DataWarning, LabelError
-from soel.explain import Explanation, TableExplainer
+from soel.explain import Explainer, Explanation
 from soel.images.image_rows import ImageRows
 from soel.model import Fitted
 from soel.model_folder import SavedModel
+from soel.report.progress import progress_bar
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.text import name_options, name_some
@@ -39,7 +40,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     _images: ImageRows | None
     # Of the last spot check: the alarms, labels and probabilities of when it was drawn, and its rows.
     _drawn: tuple[np.ndarray, Labels, Rows, Floats] | None = None
-    _why: TableExplainer | None = None  # by the pool of the fit
+    _why: Explainer | None = None  # by the pool of the fit
 
     def anomaly_score(self, X: Any) -> Floats:
         """Scores (n,), higher is more anomalous: the unambiguous face."""
@@ -74,7 +75,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if why is None:
             raise ConfigError("This detector was loaded without the rows it learnt from; give some: explain(X, pool).")
         self._warn_of_positions(frame, frame if ordinary is None else ordinary)
-        return why.explain(frame, self._encoder.encode(frame))
+        with progress_bar("explain") as progress:
+            return why.explain(frame, self._encoder.encode(frame), progress)
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities (n, 2) of the two classes in the order of `classes_`."""
@@ -171,12 +173,12 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "detector_")
         return self.detector_.fitted
 
-    def _why_by(self, frame: Frame) -> TableExplainer:
+    def _why_by(self, frame: Frame) -> Explainer:
         """What explains rows by those of a table."""
         blend, features = self._fitted(), self._encoder.encode(frame)
         nothing = np.full(len(features), UNLABELLED, np.int8)
         scores = blend.score(features)
-        return TableExplainer.of(blend, self._encoder, frame, features, scores, nothing, self._fitted().threshold)
+        return Explainer(blend, self._encoder, frame, features, scores, nothing, self._fitted().threshold)
 
     def _encode(self, X: Any) -> tuple[Floats, Floats | None]:
         """Encoded rows (n, d), and the patches of pictures (n, P, D) where they count."""

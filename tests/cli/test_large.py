@@ -186,8 +186,8 @@ def test_what_cannot_be_read_in_parts_is_kept_in_the_session(run: Run, tmp_path:
 def test_alarms_among_all_rows_are_explained_too(
     run: Run, session: Path, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soel.report.reasons.MOST_EXPLAINED", 12)
-    monkeypatch.setattr("soel.report.reasons.FEWEST_EXPLAINED", 4)
+    monkeypatch.setattr("soel.session.score_file.MOST_EXPLAINED", 12)
+    monkeypatch.setattr("soel.session.score_file.FEWEST_EXPLAINED", 4)
     (tmp_path / "other").mkdir()
     data, out = FORMS[form](tmp_path / "other"), tmp_path / "scores.csv"
     said = run("score", session, "--data", data, "--out", out, "--why", "--threshold", "alarms=20", "--with-columns")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from soel.explain import Explanation, Reason, RowExplanation
-from soel.explain.patterns import MOST_CONDITIONS, Condition, Pattern, Rule, count_groups, find_patterns, find_rule
+from soel.explain.patterns import MOST_CONDITIONS, find_in_common, find_patterns, find_rule
 
 
 def explained(*groups: tuple[int, ...]) -> Explanation:
@@ -18,18 +20,39 @@ def explained(*groups: tuple[int, ...]) -> Explanation:
     return Explanation(tuple(rows), ("0", "1", "2"), (("0",), ("1",), ("2",)))
 
 
+def condition(column: str, sign: str, value: str) -> dict[str, str]:
+    return {"column": column, "sign": sign, "value": value}
+
+
+def shown(rule: dict[str, Any]) -> tuple[set[str], int, int]:
+    words = {" ".join(each.values()) for each in rule["conditions"]}
+    return words, rule["n_met"], rule["n_hits"]
+
+
 def test_alarms_with_the_same_groups_are_a_pattern_in_whatever_order() -> None:
     found = find_patterns(explained((0,), (1, 2), (0,), (2, 1), (0,), ()))
-    assert found == (Pattern((0,), (0, 2, 4)), Pattern((1, 2), (1, 3)))
+    assert found == [([0], [0, 2, 4]), ([1, 2], [1, 3])]
 
 
 def test_an_alarm_of_its_own_goes_by_what_contributes_most() -> None:
-    assert find_patterns(explained((0,), (0, 1), (0,), (2, 1))) == (Pattern((0,), (0, 1, 2)),)
+    assert find_patterns(explained((0,), (0, 1), (0,), (2, 1))) == [([0], [0, 1, 2])]
 
 
 def test_groups_are_counted_once_a_row_and_only_where_they_suffice() -> None:
-    assert count_groups(explained((0, 1), (1,), ())) == [(1, 2), (0, 1)]
-    assert find_patterns(explained((), ())) == ()
+    found = find_in_common(explained((0, 1), (1,), ()), np.arange(3), "abc", {})
+    assert (found["groups"], found["n_explained"], found["n_whole"]) == ([[("1",), 2], [("0",), 1]], 3, 1)
+    assert find_patterns(explained((), ())) == []
+
+
+def test_a_rule_is_named_where_it_holds_for_most_of_a_pattern() -> None:
+    """Two of three alarms lie above 5: that tells them; of two alarms one alone would not."""
+    rows, ids = np.arange(3), [str(at) for at in range(40)]
+    heat = np.where(np.isin(np.arange(40), [0, 1]), 9.0, np.arange(40) / 40)
+    told = find_in_common(explained((0,), (0,), (0,)), rows, ids, {"0": heat})["patterns"]
+    assert [(each["groups"], each["items"]) for each in told] == [([("0",)], ["0", "1", "2"])]
+    assert told[0]["rule"] == {"conditions": [condition("0", "≥", "9")], "n_met": 2, "n_hits": 2}
+    half = find_in_common(explained((0,), (0,)), np.array([0, 30]), ids, {"0": np.where(heat > 8, heat, 0)})
+    assert half["patterns"][0]["rule"] is None
 
 
 def test_a_rule_is_found_with_its_precision_and_recall() -> None:
@@ -39,8 +62,7 @@ def test_a_rule_is_found_with_its_precision_and_recall() -> None:
     wanted = np.array([False] * 5 + [True, True, False, False])
     rule = find_rule({"heat": heat, "city": city}, wanted)
     assert rule is not None
-    assert set(rule.conditions) == {Condition("heat", "≥", 9.0), Condition("city", "=", "Rom")}
-    assert (rule.n_met, rule.n_hits, rule.n_wanted) == (3, 2, 2)
+    assert shown(rule) == ({"heat ≥ 9", "city = Rom"}, 3, 2)
 
 
 def test_there_is_no_rule_of_nothing() -> None:
@@ -54,7 +76,7 @@ def test_a_rule_has_three_conditions_at_most() -> None:
     wanted = np.all([column > -0.3 for column in columns.values()], axis=0)
     rule = find_rule(columns, wanted)
     assert rule is not None
-    assert len(rule.conditions) == 3
+    assert len(rule["conditions"]) == 3
 
 
 def test_golden_of_a_rule_between_two_values() -> None:
@@ -62,8 +84,7 @@ def test_golden_of_a_rule_between_two_values() -> None:
     values = np.arange(21.0)
     rule = find_rule({"a": values}, values == 10)
     assert rule is not None
-    assert set(rule.conditions) == {Condition("a", "≥", 10.0), Condition("a", "≤", 10.0)}
-    assert (rule.n_met, rule.n_hits, rule.n_wanted) == (1, 1, 1)
+    assert shown(rule) == ({"a ≥ 10", "a ≤ 10"}, 1, 1)
 
 
 def test_precision_counts_more_than_recall() -> None:
@@ -73,7 +94,7 @@ def test_precision_counts_more_than_recall() -> None:
     wide = np.array(["v"] * 8 + ["w"] * 12, object)
     sure[2:4] = None
     rule = find_rule({"wide": wide, "sure": sure}, wanted)
-    assert rule == Rule((Condition("sure", "=", "x"),), 2, 2, 4)
+    assert rule == {"conditions": [condition("sure", "=", "x")], "n_met": 2, "n_hits": 2}
 
 
 def test_a_condition_that_betters_a_rule_by_a_hair_is_left_out() -> None:
@@ -81,7 +102,11 @@ def test_a_condition_that_betters_a_rule_by_a_hair_is_left_out() -> None:
     wanted = np.arange(300) < 100
     kind = np.array(["x"] * 101 + ["y"] * 199, object)
     colour = np.array(["red"] * 100 + ["blue"] + ["red"] * 199, object)
-    assert find_rule({"kind": kind, "colour": colour}, wanted) == Rule((Condition("kind", "=", "x"),), 101, 100, 100)
+    assert find_rule({"kind": kind, "colour": colour}, wanted) == {
+        "conditions": [condition("kind", "=", "x")],
+        "n_met": 101,
+        "n_hits": 100,
+    }
 
 
 def test_a_condition_that_everybody_meets_is_no_rule() -> None:
@@ -101,7 +126,7 @@ def test_only_the_most_frequent_words_are_tried() -> None:
     """Five words: those that most wanted rows have."""
     words = np.array([word for word in "abcdefg" for _ in range(1 + "gfedcba".index(word))] + ["z"] * 40, object)
     rule = find_rule({"word": words}, words != "z")
-    assert rule == Rule((Condition("word", "=", "a"),), 7, 7, 28)
+    assert rule == {"conditions": [condition("word", "=", "a")], "n_met": 7, "n_hits": 7}
 
 
 CELLS = st.tuples(st.sampled_from([0.0, 1.0, 2.0, 3.0, float("nan")]), st.sampled_from(["x", "y", None]), st.booleans())
@@ -116,16 +141,16 @@ def test_law_a_rule_says_what_the_rows_give(cells: list[tuple[float, str | None,
     if rule is None:
         return
 
-    def meets(cell: dict[str, float | str | None], condition: Condition) -> bool:
-        value = cell[condition.column]
-        if condition.sign == "=":
-            return bool(value == condition.value)
+    def meets(cell: dict[str, float | str | None], column: str, sign: str, value_: str) -> bool:
+        value = cell[column]
+        if sign == "=":
+            return bool(value == value_)
         assert isinstance(value, float)
-        return bool(value >= condition.value if condition.sign == "≥" else value <= condition.value)
+        return value >= float(value_) if sign == "≥" else value <= float(value_)
 
     rows = [{"n": number, "w": word} for number, word, _ in cells]
-    met = [all(meets(row, condition) for condition in rule.conditions) for row in rows]
+    met = [all(meets(row, *condition.values()) for condition in rule["conditions"]) for row in rows]
     hits = [is_met and is_wanted for is_met, is_wanted in zip(met, wanted, strict=True)]
-    assert (rule.n_met, rule.n_hits, rule.n_wanted) == (sum(met), sum(hits), sum(wanted))
-    assert rule.n_hits / rule.n_met > sum(wanted) / len(wanted)
-    assert len(set(rule.conditions)) == len(rule.conditions) <= MOST_CONDITIONS
+    assert (rule["n_met"], rule["n_hits"]) == (sum(met), sum(hits))
+    assert rule["n_hits"] / rule["n_met"] > sum(wanted) / len(wanted)
+    assert len(shown(rule)[0]) == len(rule["conditions"]) <= MOST_CONDITIONS

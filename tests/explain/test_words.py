@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from soel.explain import Explanation, Reason, RowExplanation
-from soel.explain.words import MOST_ROWS, chip, say_common, say_pattern, say_reason, say_row, show_cell
+from soel.explain.explanation import MOST_ROWS, show_cell
 from soel.text import texts_in
-from soel.types import Label
 
 HOT = Reason(("pressure",), (np.float64(10.6),), (np.float64(6.49),), 3.2, 0, 1)
 SIZE = Reason(("area", "radius", "edge", "hull"), (2022.5, 9.0, 8.0, 7.0), (522.0, 3.0, 2.0, np.nan), 2.0, 1, 1)
@@ -46,18 +45,18 @@ def test_golden_of_rows_that_are_no_alarm() -> None:
 
 
 def test_golden_of_chips() -> None:
-    assert [chip(each) for each in (HOT, SIZE, SITE)] == [
+    assert [each.chip() for each in (HOT, SIZE, SITE)] == [
         "pressure 10.6 ↑ 6.49",
         "area 2,022.5 ↑ 522 (4 columns)",
         "site north ≠ nothing",
     ]
-    assert chip(replace(HOT, direction=-1), texts_in("de")) == "pressure 10,6 ↓ 6,49"
+    assert replace(HOT, direction=-1).chip(texts_in("de")) == "pressure 10,6 ↓ 6,49"
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
 def test_no_values_of_different_columns_are_added_up(language: str) -> None:
     t = texts_in(language)
-    assert "+" not in say_row(ROW, t) + say_reason(SIZE, t) + chip(SIZE, t)
+    assert "+" not in ROW.say(t) + SIZE.say(t) + SIZE.chip(t)
 
 
 def test_an_explanation_prints_a_line_for_a_row_and_shows_as_one() -> None:
@@ -75,19 +74,6 @@ def test_an_explanation_comes_back_from_json_with_the_same_words() -> None:
     back = RowExplanation.from_json(kept)
     assert str(back) == str(replace(ROW, reasons=(HOT, SIZE, SITE)))
     assert json.loads(json.dumps(back.to_json())) == kept
-
-
-def test_golden_of_what_alarms_have_in_common() -> None:
-    pattern = {"groups": [["area", "radius"], ["site"]], "items": ["a", "b", "c"], "rule": None}
-    rule = {"conditions": [{"column": "area", "sign": "≥", "value": "900.5"}], "n_hits": 3, "n_met": 4, "n_wanted": 3}
-    assert say_pattern(pattern, {}) == "area (2 columns), site: 3 alarms, such as a"
-    assert say_pattern(pattern, {}, title="row {}".format).endswith("such as row a")
-    assert say_pattern(pattern | {"rule": rule}, {"b": Label.ANOMALY, "x": Label.NORMAL}) == (
-        "area (2 columns), site: 3 alarms, such as a; 3 of the 4 rows with area ≥ 900.5; labelled anomaly: 1, normal: 0"
-    )
-    words = say_common({"n_explained": 100, "n_alarms": 120, "n_whole": 1})
-    assert words[0].startswith("Looked at: 100 of 120 alarms")
-    assert words[1].startswith("1 of them is unusual as a whole")
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
 from soel.assess.threshold import NEVER
 from soel.report.facts import ALWAYS_SHOWN
-from soel.report.view import Histogram, Strip
+from soel.report.view import Alarms, Histogram, InCommon, Strip
+from soel.session import SessionState
+from soel.types import Label
 from tests.report.conftest import make_map
 
 NO_LABELS = np.full(400, -1, np.int8)
@@ -67,6 +72,24 @@ def test_high_bars_are_shortened_so_that_one_item_is_seen() -> None:
 def test_ticks_stand_at_the_scores_of_labelled_items() -> None:
     drawn = make_map(11)
     assert Histogram.of(drawn.scores, drawn.labels, 9.0).ticks == (("anomaly", 1.0), ("normal", 0.0))
+
+
+def test_golden_of_what_alarms_have_in_common() -> None:
+    rule = {"conditions": [{"column": "area", "sign": "≥", "value": "900.5"}], "n_hits": 3, "n_met": 4}
+    alike: dict[str, Any] = {"groups": [["area", "radius"], ["site"]], "items": ["a", "b", "c"], "rule": None}
+    kept = {"n_explained": 100, "n_alarms": 120, "n_whole": 1, "groups": [[["area", "radius"], 7]]}
+    kept["patterns"] = [alike, alike | {"items": ["b", "x"], "rule": rule}]
+    state = cast(SessionState, SimpleNamespace(labels={"b": Label.ANOMALY, "y": Label.NORMAL}))
+    found = InCommon.of(Alarms((), state, None, {"patterns": kept}, "row {}".format, {}))
+    assert found.words[0].startswith("Looked at: 100 of 120 alarms")
+    assert found.words[1].startswith("1 of them is unusual as a whole")
+    assert found.groups == ("area (2 columns): in 7 alarms",)
+    assert found.patterns == (
+        "area (2 columns), site: 3 alarms, such as row a; labelled anomaly: 1, normal: 0",
+        "area (2 columns), site: 2 alarms, such as row b; 3 of the 4 rows with area ≥ 900.5; "
+        "labelled anomaly: 1, normal: 0",
+    )
+    assert InCommon.of(Alarms((), state, None, {"patterns": kept | {"n_alarms": 0}}, str, {})) == InCommon()
 
 
 def test_a_large_pool_is_sampled_but_keeps_what_matters() -> None:

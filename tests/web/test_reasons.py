@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.explain import Explanation
+from soel.explain import Explainer, Explanation
 from soel.report import reasons
 from soel.report.facts import gather_report
 from soel.report.page import write_report
-from soel.report.reasons import SessionExplainer, keep_reasons, read_reasons
+from soel.report.reasons import keep_reasons, read_reasons
 from soel.session import Answer
 from soel.tables.frame import Frame
 from soel.tables.rows import write_rows
@@ -60,13 +60,13 @@ def test_items_are_explained_before_the_first_label_and_after(tmp_path: Path) ->
 
 
 def test_no_row_is_explained_twice(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    explained, explain = [], SessionExplainer.explain
+    explained, explain = [], Explainer.explain
 
-    def count(explainer: SessionExplainer, frame: Frame, features: Floats) -> Explanation:
+    def count(explainer: Explainer, frame: Frame, features: Floats) -> Explanation:
         explained.append(len(features))
         return explain(explainer, frame, features)
 
-    monkeypatch.setattr(SessionExplainer, "explain", count)
+    monkeypatch.setattr(Explainer, "explain", count)
     monkeypatch.setattr(reasons, "read_reasons", lambda session: reasons.NOTHING)
     kept = reasons.explain_session(page.view_model.session)
     assert kept["patterns"]["n_alarms"] > 0

@@ -1,7 +1,6 @@
 """Why a row is an alarm: the smallest change that would make it ordinary, and what alarms have in common."""
 
-from soel.explain.counterfactual import Counterfactual, Explainer
-from soel.explain.explanation import Explanation, Reason, RowExplanation
-from soel.explain.table import TableExplainer
+from soel.explain.explainer import Explainer
+from soel.explain.explanation import Explanation, Reason, RowExplanation, localise, name_group, show_cell
 
-__all__ = ["Counterfactual", "Explainer", "Explanation", "Reason", "RowExplanation", "TableExplainer"]
+__all__ = ["Explainer", "Explanation", "Reason", "RowExplanation", "localise", "name_group", "show_cell"]

@@ -1,17 +1,24 @@
-"""Explanations of rows as people know them: the columns to change, with their values and the usual ones."""
+"""Explanations of rows as people know them: the columns to change, in cells, words and chips of any language."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from soel.checks import is_missing
 from soel.explain.counterfactual import MOST_GROUPS
-from soel.explain.words import say_row, say_rows, show_cell
 from soel.records import read_body
+from soel.tables.column import readable_time
+from soel.text import ENGLISH, Texts
 from soel.types import Floats
+
+MOST_ROWS, MOST_CELLS = 20, 3  # of an explanation that are printed; of a group that are said
+ARROWS = {1: "↑", -1: "↓", 0: "≠"}
+_FRACTION = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,20 @@ class Reason:
     contribution: float
     group: int
     direction: int
+
+    def say(self, t: Texts = ENGLISH, cell: str = "reason.cell") -> str:
+        """'pressure 10.6, usually 6.49', or of a group 'size (6 columns: worst area 2022, usually 522; ...)'."""
+        cells = list(zip(self.columns, self.values, self.usual, strict=True))
+        said = [t(cell, name=n, value=localise(v, t), usual=localise(u, t)) for n, v, u in cells[:MOST_CELLS]]
+        if len(cells) == 1:
+            return said[0]
+        listed = "; ".join([*said, *["..."] * (len(cells) > MOST_CELLS)])
+        return t("reason.group", name=self.columns[0], n=len(cells), cells=listed)
+
+    def chip(self, t: Texts = ENGLISH) -> str:
+        """'worst area 2022 ↑ 522', and how many columns go with it."""
+        value, usual = localise(self.values[0], t), localise(self.usual[0], t)
+        return name_group([f"{self.columns[0]} {value} {ARROWS[self.direction]} {usual}", *self.columns[1:]], t)
 
 
 @dataclass(frozen=True)
@@ -51,8 +72,24 @@ class RowExplanation:
     changed_rank: int
     suffices: bool
 
+    def say(self, t: Texts = ENGLISH, brief: bool = False, title: Callable[[str], str] = str) -> str:
+        """What would have to be different, and what rank the row would have then.
+
+        brief: beside chips that say what. title: what people call a row.
+        """
+        if not self.like:
+            return t("reason.no_donor" if self.is_alarm else "reason.ordinary")
+        if self.is_alarm:
+            key = "reason.but_for" if self.suffices else "reason.even_with" if self.reasons else "reason.whole"
+            key += ".brief" if brief and self.reasons else ""
+        else:
+            key = "reason.kept" if self.suffices else "reason.far"
+        cell = "reason.cell" if self.is_alarm else "reason.cell_there"
+        changes = "; ".join(reason.say(t, cell) for reason in self.reasons)
+        return t(key, like=title(self.like), changes=changes, rank=self.changed_rank, now=self.rank)
+
     def __str__(self) -> str:
-        return say_row(self)
+        return self.say()
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, with cells as a person writes them."""
@@ -82,14 +119,13 @@ class Explanation(Sequence[RowExplanation]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __iter__(self) -> Iterator[RowExplanation]:
-        return iter(self.rows)
-
     def __getitem__(self, at: Any) -> Any:
         return self.rows[at]
 
     def __str__(self) -> str:
-        return say_rows(self.rows)
+        lines = [f"row {at}: {row}" for at, row in enumerate(self.rows[:MOST_ROWS])]
+        n_more = len(self) - len(lines)
+        return "\n".join([*lines, *[f"... and {n_more:,} more; index it for those you want to read"] * (n_more > 0)])
 
     def __repr__(self) -> str:
         return f"<Explanation (rows: {len(self):,}, columns: {len(self.columns):,}); print it to read the reasons>"
@@ -106,8 +142,10 @@ class Explanation(Sequence[RowExplanation]):
     @property
     def contributions(self) -> Floats:
         """Of the reasons of each row (n, 5), 0 where there are fewer: baseline + their sum + remainder = score."""
-        padded = [[each.contribution for each in row.reasons] + [0.0] * MOST_GROUPS for row in self.rows]
-        return np.array([row[:MOST_GROUPS] for row in padded]).reshape(-1, MOST_GROUPS)
+        found = np.zeros((len(self), MOST_GROUPS))
+        for row, reasons in zip(found, self.reasons, strict=True):
+            row[: len(reasons)] = [reason.contribution for reason in reasons]
+        return found
 
     @property
     def baseline(self) -> Floats:
@@ -118,3 +156,23 @@ class Explanation(Sequence[RowExplanation]):
     def remainder(self) -> Floats:
         """What all other columns of each row (n,) do together."""
         return np.array([row.remainder for row in self.rows])
+
+
+def name_group(columns: Sequence[str], t: Texts = ENGLISH) -> str:
+    """A group by its most central column, and how many it has."""
+    return t("reason.chip", what=columns[0], n=len(columns))
+
+
+def localise(cell: Any, t: Texts) -> str:
+    """A cell; a number with a fraction as the language writes it, since anything else may be a code."""
+    text = show_cell(cell)
+    return t.number(float(text)) if _FRACTION.fullmatch(text) else text
+
+
+def show_cell(cell: Any) -> str:
+    """A cell as a person writes it; 'nothing' where it is missing."""
+    if is_missing(cell):
+        return "nothing"
+    if isinstance(cell, np.datetime64):
+        return readable_time(cell)
+    return f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell).strip()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
@@ -29,8 +27,12 @@ def find_groups(pool: Floats, column_of: Rows) -> tuple[Part, ...]:
     apart = np.clip(1 - alike, 0, None)
     np.fill_diagonal(apart, 0)
     names = fcluster(linkage(squareform(apart, checks=False), "average"), FARTHEST, "distance")
-    groups = [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
-    return tuple(_from_the_centre(group, alike) for group in groups)
+    groups = []
+    for name in dict.fromkeys(names.tolist()):
+        group = np.flatnonzero(names == name)
+        centrality = alike[np.ix_(group, group)].sum(axis=1).round(9)
+        groups.append(tuple(group[np.argsort(-centrality, kind="stable")].tolist()))
+    return tuple(groups)
 
 
 def measure_likeness(rows: Floats, column_of: Rows) -> Floats:
@@ -52,9 +54,3 @@ def measure_likeness(rows: Floats, column_of: Rows) -> Floats:
 def spread_rows(n_rows: int, most: int) -> Rows:
     """At most so many positions below `n_rows`, evenly spaced."""
     return np.unique(np.linspace(0, n_rows - 1, most if n_rows else 0).astype(np.int64))
-
-
-def _from_the_centre(columns: Iterable[int], alike: Floats) -> Part:
-    group = np.asarray(list(columns))
-    centrality = alike[np.ix_(group, group)].sum(axis=1).round(9)
-    return tuple(group[np.argsort(-centrality, kind="stable")].tolist())

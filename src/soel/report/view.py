@@ -10,15 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from soel.assess.threshold import NEVER
-from soel.explain import Reason, RowExplanation
-from soel.explain.words import chip, name_group, say_common, say_pattern, say_reason, say_row
+from soel.explain import Reason, RowExplanation, localise, name_group
 from soel.report.outcome import Outcome
 from soel.report.reasons import Kept, find_why
 from soel.scoring.score import rank
 from soel.session import SessionState
 from soel.tables.column import Values
 from soel.text import ENGLISH, Texts
-from soel.types import Estimate, Floats, Labels
+from soel.types import Estimate, Floats, Label, Labels
 
 ItemKind = Literal["table", "image", "video"]
 N_BARS, MOST_BARS = 24, 60
@@ -146,8 +145,8 @@ class Alarms:
             **known,
             verdict=None if answered is None else str(answered.verdict),
             chips=() if why is None else self.chips(why, row),
-            why="" if why is None else say_row(why, self.texts, brief=True, title=self.title),
-            details="" if why is None else say_row(why, self.texts, title=self.title),
+            why="" if why is None else why.say(self.texts, brief=True, title=self.title),
+            details="" if why is None else why.say(self.texts, title=self.title),
             resembles=self.resembled(item),
             pattern=self.pattern_of.get(item),
             because=() if answered is None else answered.because,
@@ -157,9 +156,8 @@ class Alarms:
         """Those of an alarm; what would make another one an alarm is said in words only."""
         if not why.is_alarm:
             return ()
-        return tuple(
-            Chip(chip(r, self.texts), say_reason(r, self.texts), self._strip(r, row, why)) for r in why.reasons
-        )
+        t = self.texts
+        return tuple(Chip(each.chip(t), each.say(t), self._strip(each, row, why)) for each in why.reasons)
 
     def resembled(self, item: str) -> Resembled | None:
         """The labelled item that this one is most like, where the reader may know of it."""
@@ -214,11 +212,31 @@ class InCommon:
         kept, t = alarms.kept["patterns"], alarms.texts
         if not kept or not kept["n_alarms"]:
             return cls()
+        words = [t("reason.looked", n=kept["n_explained"], total=kept["n_alarms"])]
+        if kept["n_whole"]:
+            words.append(t("reason.whole_ones", n=kept["n_whole"]))
         return cls(
-            tuple(say_common(kept, t)),
+            tuple(words),
             tuple(f"{name_group(names, t)}: {t('reason.driver', n=n)}" for names, n in kept["groups"][:MOST_GROUPS]),
-            tuple(say_pattern(each, alarms.state.labels, t, alarms.title) for each in kept["patterns"]),
+            tuple(_say_pattern(each, alarms.state.labels, t, alarms.title) for each in kept["patterns"]),
         )
+
+
+def _say_pattern(
+    pattern: Mapping[str, Any], labels: Mapping[str, Label], t: Texts = ENGLISH, title: Callable[[str], str] = str
+) -> str:
+    """Its groups of columns, its size, an example, its rule, and what is labelled. title: what people call an item."""
+    items, rule = pattern["items"], pattern["rule"]
+    names = ", ".join(name_group(columns, t) for columns in pattern["groups"])
+    parts = [t("reason.group_line", names=names, n=len(items), item=title(items[0]))]
+    if rule is not None:
+        met = "; ".join(f"{each['column']} {each['sign']} {localise(each['value'], t)}" for each in rule["conditions"])
+        parts.append(t("reason.rule", rule=met, hits=rule["n_hits"], n=rule["n_met"]))
+    known = [labels[item] for item in items if item in labels]
+    if known:
+        n_each = known.count(Label.ANOMALY), known.count(Label.NORMAL)
+        parts.append(t("reason.labelled", anomalies=n_each[0], normal=n_each[1]))
+    return "; ".join(parts)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from soel.errors import DataError, StorageError
-from soel.report.reasons import SessionExplainer, tabulate_reasons
+from soel.explain import Explainer
+from soel.report.reasons import make_explainer
 from soel.serve.served import Batch, ServedModel, Verdicts
 from soel.session import Answer, Session, read_verdict
 from soel.session.feedback import Alarm, keep_alarms, record_feedback
@@ -37,7 +38,7 @@ class SessionLink:
 
     session: Session
     _explaining: threading.Lock = field(default_factory=threading.Lock)
-    _explainer: tuple[str, SessionExplainer] | None = None
+    _explainer: tuple[str, Explainer] | None = None
 
     def count_waiting(self) -> int:
         """Labels that the last fit has not learnt from."""
@@ -71,18 +72,18 @@ class SessionLink:
         if len(rows):
             with self._explaining:
                 found = self._explainer_of(served).explain(batch.frame.take(rows), batch.features[rows])
-            for row, text in zip(rows, tabulate_reasons(found, np.arange(len(rows)), len(rows))["why"], strict=True):
-                why[row] = text
+            for row, each in zip(rows, found, strict=True):
+                why[row] = str(each)
         return why
 
-    def _explainer_of(self, served: ServedModel) -> SessionExplainer:
+    def _explainer_of(self, served: ServedModel) -> Explainer:
         if self._explainer is None or self._explainer[0] != served.version:
             ref, model = self.session.fitted()
             if ref.fingerprint != served.version:
                 raise DataError(
                     "The session has a newer model, which will be served in a moment; ask for reasons then."
                 )
-            self._explainer = served.version, SessionExplainer.of(self.session, model)
+            self._explainer = served.version, make_explainer(self.session, model)
         return self._explainer[1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,18 +12,11 @@ import numpy as np
 
 from soel.detect.detector import PlaceDetector
 from soel.errors import ConfigError, SessionError
+from soel.explain import Explainer, show_cell
 from soel.images.grids import Grid
 from soel.images.image_items import MediaItem, Skipped
 from soel.images.maps import MappedPicture, ScoredPicture, write_heat_maps
-from soel.report.reasons import (
-    LIKENESS_COLUMNS,
-    MOST_EXPLAINED,
-    REASON_COLUMNS,
-    SessionExplainer,
-    count_explained,
-    tabulate_likeness,
-    tabulate_reasons,
-)
+from soel.report.reasons import find_alike, make_explainer
 from soel.scoring.clips import name_intervals, write_intervals
 from soel.scoring.ray import Cluster, import_ray
 from soel.scoring.score import Scorer
@@ -39,6 +33,19 @@ from soel.tables.frame import Frame, read_frame
 from soel.tables.rows import check_suffix
 from soel.tables.schema import notes_of
 from soel.types import Floats, Progress
+
+MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many
+N_REASONS = 5
+REASON_COLUMNS = (
+    "why",
+    *(f"why_{n}{part}" for n in range(1, N_REASONS + 1) for part in ("", "_value", "_usual", "_columns", "_share")),
+    "why_rank",
+    "why_suffices",
+    "why_ordinary",
+    "why_like",
+    "why_like_label",
+)  # of a file of scores: a sentence; of each group its central column, and all; the rank with all of them changed;
+# the ordinary row; the labelled item that a row resembles most, and its label
 
 
 def score_file(
@@ -74,14 +81,14 @@ def score_file(
             items = _own_items(session, encoder, with_columns)
         else:
             items = _read_new(session, Path(data), encoder, with_columns, cluster)
-        return _score_items(session, items, out, threshold, why)
+        return _score_items(session, items, out, threshold, why, progress)
     if why == "all":
         raise ConfigError(
             f"Of rows that are read in parts, alarms are explained, at most {MOST_EXPLAINED:,}; ask with <<why>> alone."
         )
     check_out(out)
     scorer = session.scorer(threshold)
-    explainer = _make_explainer(session, scorer, stream.n_rows) if why else None
+    explainer = _make_explainer(session, scorer, stream.n_rows, progress) if why else None
     beside = Beside(labels_by_item(session.state), with_columns, explainer, is_compared=data is not None)
     if data is None:
         encoder = replace(encoder, baseline=None)  # drift is not tested, so no column is tallied
@@ -131,7 +138,12 @@ class _Items:
 
 
 def _score_items(
-    session: Session, items: _Items, out: Path, threshold: str | None, why: Literal["alarms", "all"] | None
+    session: Session,
+    items: _Items,
+    out: Path,
+    threshold: str | None,
+    why: Literal["alarms", "all"] | None,
+    progress: Progress | None,
 ) -> dict[str, Any]:
     scorer = session.scorer(threshold)
     values = scorer.score(items.features, items.patches) if items.is_new else scorer.pool_scores
@@ -141,7 +153,7 @@ def _score_items(
         drift = scorer.judge_drift(items.encoder.baseline, items.tally, n_above, len(values))
     reasons: dict[str, list[Any]] = {}
     if why:
-        explainer = _make_explainer(session, scorer, len(scores))
+        explainer = _make_explainer(session, scorer, len(scores), progress)
         every = np.argsort(scores.ranks, kind="stable")
         rows = every if why == "all" else every[: explainer.count(int(scores.alarms.sum()), len(every))]
         frame = read_items(session.folder).frame if items.frame is None else items.frame
@@ -196,20 +208,47 @@ def _answers_to_same(session: Session, new: _Items) -> Answers:
     return {new.ids[row]: answers[new.ids[row]] for row in rows[same]}
 
 
-def _make_explainer(session: Session, scorer: Scorer, n_rows: int) -> RowReasons:
+def _make_explainer(session: Session, scorer: Scorer, n_rows: int, progress: Progress | None = None) -> RowReasons:
     """How some of `n_rows` rows are explained by the columns of the session's table.
 
     A rule may set the share of alarms; a small file is no measure of what is ordinary.
     """
     share = (scorer.rule.count(n_rows) or 0) / max(n_rows, len(session.ids))
-    explainer, labels = SessionExplainer.of(session, scorer.model, share), session.state.labels
+    explainer = make_explainer(session, scorer.model, share)
+    return RowReasons(REASON_COLUMNS, partial(tabulate_reasons, session, explainer, progress), count_explained)
 
-    def tabulate(frame: Frame, features: Floats, ids: Sequence[str]) -> Mapping[str, Sequence[Any]]:
-        rows = np.arange(len(ids))
-        like = tabulate_likeness(explainer.alike(features), rows, ids, labels)
-        return {**tabulate_reasons(explainer.explain(frame, features), rows, len(rows)), **like}
 
-    return RowReasons((*REASON_COLUMNS, *LIKENESS_COLUMNS), tabulate, count_explained)
+def count_explained(n_alarms: int, n_rows: int) -> int:
+    """How many rows of a list are explained: its alarms, the most anomalous first."""
+    return min(max(n_alarms, FEWEST_EXPLAINED), MOST_EXPLAINED, n_rows)
+
+
+def tabulate_reasons(
+    session: Session,
+    explainer: Explainer,
+    progress: Progress | None,
+    frame: Frame,
+    features: Floats,
+    ids: Sequence[str],
+) -> Mapping[str, Sequence[Any]]:
+    """REASON_COLUMNS of rows with the features (n, d), for a file of scores. ids: what these rows are called."""
+    rows, labels = list[dict[str, Any]](), session.state.labels
+    alike = find_alike(session, explainer.model, features)
+    for each, item, other in zip(explainer.explain(frame, features, progress), ids, alike, strict=True):
+        cells: dict[str, Any] = {"why": str(each)}
+        if each.like:
+            cells |= {"why_rank": each.changed_rank, "why_ordinary": each.like}
+            cells["why_suffices"] = "yes" if each.suffices else "no"
+        for n, reason in enumerate(each.reasons, 1):
+            share = reason.contribution / (each.score - each.baseline)
+            value, usual = show_cell(reason.values[0]), show_cell(reason.usual[0])
+            shown = (reason.columns[0], value, usual, "; ".join(reason.columns), share)
+            parts = ("", "_value", "_usual", "_columns", "_share")
+            cells |= {f"why_{n}{part}": cell for part, cell in zip(parts, shown, strict=True)}
+        if other is not None and item not in labels:
+            cells |= {"why_like": other, "why_like_label": labels[other].word}
+        rows.append(cells)
+    return {name: [cells.get(name) for cells in rows] for name in REASON_COLUMNS}
 
 
 def write_maps(session: Session, data: str | Path | None, out: Path, threshold: str | None = None) -> dict[str, int]:

@@ -8,8 +8,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from soel.explain import RowExplanation
-from soel.explain.words import localise, name_group
+from soel.explain import RowExplanation, localise, name_group
 from soel.session.people import Agreement
 from soel.session.pool_records import FEWEST, StoppingAdvice, Why
 from soel.text import ENGLISH, LANGUAGES, Texts, texts_in
