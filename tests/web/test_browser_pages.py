@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
 from soel.images import picture_pool
+from soel.report.facts import gather_report
+from soel.report.page import write_report
 from soel.settings import PAPER
 from soel.tables.rows import write_rows
 from tests.web.accessibility import violations
@@ -142,20 +144,45 @@ def test_a_link_to_an_item_that_does_not_exist_goes_on_with_the_open_ones(browse
     expect(page.locator("#item-title")).not_to_have_text(before)
 
 
-def test_the_first_screen_of_the_results_leads_with_alarms_and_nothing_moves(browser: Browser, done: Live) -> None:
-    page = done.open(browser, viewport={"width": 1440, "height": 900})
+def shifts(page: Page) -> None:
     page.add_init_script(
         """window.shift = 0; new PerformanceObserver((list) => {
         for (const entry of list.getEntries()) window.shift += entry.value; }).observe({type: "layout-shift"})"""
     )
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_nothing_moves_while_a_page_loads(browser: Browser, done: Live, width: int) -> None:
+    page = done.open(browser, viewport={"width": width, "height": 900})
+    shifts(page)
+    for path in ("/items", "/review", "/team", "/results"):
+        settled(page, path)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("window.shift") < 0.01, path
+
+
+def test_the_first_screen_of_the_results_leads_with_alarms(browser: Browser, done: Live) -> None:
+    page = done.open(browser, viewport={"width": 1440, "height": 900})
     settled(page, "/results")
-    expect(page.locator("#chosen .compared")).to_be_visible()
-    page.wait_for_load_state("networkidle")
     tops = {name: page.locator(name).first.bounding_box()["y"] for name in ("#facts", "#handle", "#top > li")}  # type: ignore[index]
     assert tops["#facts"] < tops["#handle"] < tops["#top > li"] < 400
     height = page.locator(".histogram").bounding_box()["height"]  # type: ignore[index]
     assert height <= 80
-    assert page.evaluate("window.shift") < 0.01
+
+
+def test_the_report_prints_with_its_settings_and_without_what_asks_for_a_click(
+    browser: Browser, done: Live, tmp_path: Path
+) -> None:
+    page = browser.new_page()
+    page.goto(write_report(gather_report(done.page.view_model.session), tmp_path / "report.html").as_uri())
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    expect(page.locator("#settings table").first).to_be_visible()
+    expect(page.locator("#map-words")).to_contain_text("Items that lie close are alike")
+    expect(page.locator("#map-hint")).to_be_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator("#settings table").first).to_be_hidden()
+    page.close()
 
 
 def test_dark_is_dark(browser: Browser, done: Live) -> None:

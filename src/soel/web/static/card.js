@@ -185,7 +185,7 @@ export function compared({ fields, n_fields: total, ordinary, alarm: { resembles
   const group = (title, rows) => (rows.length ? [make("tbody", {}, make("tr", {}, make("th", { class: "group-title", colspan: 3 + others.length, scope: "rowgroup" }, title)), ...rows.map(line))] : []);
   const [changed, rest] = [fields.filter((field) => field.changed), fields.filter((field) => !field.changed)];
   const top = make("thead", {}, make("tr", {}, head(t("alarms.column")), head(t("alarms.this")), ...named, make("th", { class: "strip-cell", scope: "col" }, t("alarms.spread"))));
-  const table = make("table", { class: "compared" }, top, ...group(t("alarms.changed"), changed), ...group(t("alarms.others"), rest));
+  const table = make("table", { class: "compared" }, top, ...group(t("reason.title"), changed), ...group(t("alarms.others"), rest));
   const all = total > fields.length ? [make("p", { class: "buttons" }, make("button", { type: "button", onclick: onMore }, t("card.more", { n: total })))] : [];
   return [make("div", { class: "scroll" }, table), ...all];
 }

@@ -2,7 +2,7 @@
 
 import { get, post, wait } from "./api.js";
 import { listenToForms } from "./data_more.js";
-import { apart, find, make, say, status, tell } from "./dom.js";
+import { apart, filled, find, make, say, status, tell } from "./dom.js";
 import { again, change as send } from "./sync.js";
 import { language, number, percent, t } from "./text.js";
 import { newUpload, sendFile } from "./upload.js";
@@ -111,6 +111,7 @@ act("questions", async () => {
 try {
   const data = await again(() => get("/api/data"));
   show(data);
+  filled();
   if (isOwner && data.work?.running) {
     const done = await watch();
     endProgress(done.work?.error || t("data.added", { n: done.n_items }));
@@ -118,3 +119,4 @@ try {
 } catch (error) {
   tell(error);
 }
+filled();

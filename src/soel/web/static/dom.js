@@ -26,6 +26,9 @@ export function draw(name, attributes = {}, ...children) {
   return node;
 }
 
+// A page whose lists are filled in is shown when they are, so that nothing moves.
+export const filled = () => delete find("main").dataset.filling;
+
 export function say(text) {
   find("live").textContent = text;
 }

@@ -1,6 +1,6 @@
 // All items, to search, filter, sort and answer; what is shown stands in the address, so that every view has a link.
 
-import { find, make, tell } from "./dom.js";
+import { filled, find, make, tell } from "./dom.js";
 import { Inbox } from "./inbox.js";
 import { t } from "./text.js";
 
@@ -57,4 +57,4 @@ form.addEventListener("submit", (event) => {
   go(chosen());
 });
 window.addEventListener("popstate", () => (form.reset(), show(fromAddress())));
-show(fromAddress()).then(() => list.offerMaps()).catch(tell);
+show(fromAddress()).then(() => list.offerMaps()).catch(tell).finally(filled);

@@ -1,6 +1,6 @@
 // All decisions, to look through and to change.
 
-import { SIGNS, apart, choices, find, itemLink, make, press, stored, tell } from "./dom.js";
+import { SIGNS, apart, choices, filled, find, itemLink, make, press, stored, tell } from "./dom.js";
 import { change as send, read } from "./sync.js";
 import { t } from "./text.js";
 
@@ -100,3 +100,4 @@ try {
 } catch (error) {
   tell(error);
 }
+filled();

@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { showAssignments } from "./assign.js";
 import { fieldList } from "./card.js";
-import { SIGNS, apart, choices, find, imageAddress, itemLink, make, status, stored, tell } from "./dom.js";
+import { SIGNS, apart, choices, filled, find, imageAddress, itemLink, make, status, stored, tell } from "./dom.js";
 import { showMapsChoice } from "./maps.js";
 import { change, read } from "./sync.js";
 import { language, number, t } from "./text.js";
@@ -93,3 +93,4 @@ try {
 } catch (error) {
   tell(error);
 }
+filled();

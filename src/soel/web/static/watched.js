@@ -1,6 +1,6 @@
 // The alarms of watched inputs that wait for an answer; the one that the address names is shown first.
 
-import { find, tell } from "./dom.js";
+import { filled, find, tell } from "./dom.js";
 import { Inbox } from "./inbox.js";
 import { t } from "./text.js";
 
@@ -16,4 +16,4 @@ async function show(page) {
 }
 
 const item = new URLSearchParams(location.search).get("item");
-show(1).then(() => item !== null && list.showAt(list.home, item)).catch(tell);
+show(1).then(() => item !== null && list.showAt(list.home, item)).catch(tell).finally(filled);

@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/images from made-up data: `python -m tests.web.make_screenshots`."""
+"""Takes the pictures of docs/images from made-up data: `python -m scripts.screenshots`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
-
-from soel.images import picture_pool
-from soel.session import Answer
-from soel.session.pictures import open_media
-from soel.session.worker import JobStatus
-from soel.types import Verdict
-from soel.web.app import create_preparing_app
-from soel.web.auth import User
 from tests.web.browser import ARGUMENTS, find_chromium
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, listening, serving
@@ -23,7 +15,16 @@ from tests.web.pictures import DAMAGED, Brightness, write_clip, write_discs
 from tests.web.sample_data import write_pumps
 from tests.web.test_preparing import Preparing
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
+from soel.cli.demo import run_demo_session
+from soel.images import picture_pool
+from soel.session import Answer
+from soel.session.pictures import open_media
+from soel.session.worker import JobStatus
+from soel.types import Verdict
+from soel.web.app import create_preparing_app
+from soel.web.auth import User
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 DESKTOP, WIDE = {"width": 1280, "height": 900}, {"width": 1440, "height": 900}
 PHONE = {"width": 320, "height": 640}
 GUIDELINE = """**Anomaly**: a pump that should be looked at within a week.
@@ -43,6 +44,7 @@ def main() -> None:
         _table(browser, Path(scratch) / "table")
         for kind in ("image", "video"):
             _media(browser, Path(scratch) / kind, kind)
+        _report(browser, Path(scratch) / "demo")
         browser.close()
 
 
@@ -103,6 +105,14 @@ def _media(browser: Browser, place: Path, kind: str) -> None:
         _shoot(live, browser, f"/?item={shown}", f"label-{kind}")
         if kind == "image":
             _shoot(live, browser, "/review", "review-image")
+
+
+def _report(browser: Browser, place: Path) -> None:
+    """Of the demo, as far as a screen shows it."""
+    page = browser.new_page(viewport=WIDE)
+    page.goto(Path(run_demo_session(place)["report"]).absolute().as_uri())
+    page.screenshot(path=IMAGES / "report.png")
+    page.close()
 
 
 def _is_damaged(kind: str, row: int) -> bool:
