@@ -109,7 +109,7 @@ def _media(browser: Browser, place: Path, kind: str) -> None:
 
 def _report(browser: Browser, place: Path) -> None:
     """Of the demo, as far as a screen shows it."""
-    page = browser.new_context(**{"viewport": WIDE}).new_page()
+    page = browser.new_page(viewport={"width": WIDE["width"], "height": WIDE["height"]})
     page.goto(Path(run_demo_session(place)["report"]).absolute().as_uri())
     page.screenshot(path=IMAGES / "report.png")
     page.close()
