@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from soel import SOEL
+from soel.cli.main import main
 from soel.serve.endpoint import Desk, create_endpoint
 from soel.serve.gate import Access
 from soel.serve.meters import Meters
@@ -18,6 +23,7 @@ from soel.serve.micro_batch import MicroBatches
 from soel.serve.served import ServedModel
 
 TOKEN = "a token of the tests"
+HEADERS = {"authorization": f"Bearer {TOKEN}"}
 COLUMNS = ("width", "height", "shop")
 
 
@@ -47,6 +53,33 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def model(model_folder: Path) -> SOEL:
     return SOEL.load(model_folder)
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session on rows with ids, with two labels and a fit."""
+    place = tmp_path_factory.mktemp("session")
+    rows = make_rows(80)
+    rows.loc[:3, "width"] += 9
+    rows.insert(0, "part", [f"p{row}" for row in range(80)])
+    rows.to_csv(place / "rows.csv", index=False)
+    words = ["init", str(place / "work"), "--data", str(place / "rows.csv"), "--id-column", "part", "--seed", "0"]
+    for verb in (words, ["tell", str(place / "work"), "p0=anomaly", "p50=normal"], ["fit", str(place / "work")]):
+        assert main(verb) == 0
+    return place / "work"
+
+
+@contextmanager
+def serving(place: Path, *command: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`soel serve` in a process of its own, or what another command makes of it: its address and the process."""
+    begun = [sys.executable, "-W", "ignore", *(command or ("-m", "soel")), "serve", str(place), "--port", "0"]
+    environment = os.environ | {"SOEL_TOKEN": TOKEN}
+    with subprocess.Popen(begun, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().split()[-1], process
+        finally:
+            process.kill()
 
 
 @pytest.fixture

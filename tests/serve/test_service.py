@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -22,24 +18,9 @@ from soel.errors import SessionError
 from soel.serve.endpoint import create_endpoint
 from soel.serve.gate import Access
 from soel.serve.service import Looking, newest_folder, open_desk
+from soel.session.alarms import open_rows
 from soel.session.create import open_session
-from tests.serve.conftest import TOKEN, fit_model, make_rows
-
-HEADERS = {"authorization": f"Bearer {TOKEN}"}
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A session on rows with ids, with two labels and a fit."""
-    place = tmp_path_factory.mktemp("session")
-    rows = make_rows(80)
-    rows.loc[:3, "width"] += 9
-    rows.insert(0, "part", [f"p{row}" for row in range(80)])
-    rows.to_csv(place / "rows.csv", index=False)
-    words = ["init", str(place / "work"), "--data", str(place / "rows.csv"), "--id-column", "part", "--seed", "0"]
-    for verb in (words, ["tell", str(place / "work"), "p0=anomaly", "p50=normal"], ["fit", str(place / "work")]):
-        assert main(verb) == 0
-    return place / "work"
+from tests.serve.conftest import HEADERS, TOKEN, fit_model, make_rows, serving
 
 
 def new_rows() -> list[dict[str, object]]:
@@ -58,9 +39,12 @@ def test_an_alarm_is_explained_answered_and_learnt_from(fitted: Path) -> None:
         assert [row["id"] for row in said] == [f"new{row}" for row in range(10)]
         assert [row["alarm"] for row in said[:2]] == [True, False]
         assert "width" in said[0]["why"]
+        waiting = {row["name"]: row["why"] for row in open_rows(session.folder, session.state, ["name", "why"])}
+        assert waiting == {row["id"]: row["why"] for row in said if row["alarm"]}, "the inbox of the page"
         assert said[1]["why"] is None
         told = client.post("/v1/feedback", json={"id": "new0", "label": "anomaly", "who": "ann", "note": "seen"})
         assert (told.status_code, told.json()) == (200, {"id": "new0", "stored": 1, "labels_waiting": 1})
+        assert "new0" not in {row["alarm_id"] for row in open_rows(session.folder, session.state, [])}
         assert client.post("/v1/feedback", json={"id": "p60", "label": "n"}).json()["labels_waiting"] == 2
         assert client.post("/v1/feedback", json={"id": "nobody", "label": "anomaly"}).status_code == 404
         assert client.post("/v1/feedback", json={"id": "p61", "label": "perhaps"}).status_code == 422
@@ -97,18 +81,6 @@ def test_a_session_without_a_fit_says_what_to_do(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "work"), "--data", str(tmp_path / "rows.csv")]) == 0
     with pytest.raises(SessionError, match="soel fit"):
         newest_folder(tmp_path / "work", open_session(tmp_path / "work"))
-
-
-@contextmanager
-def serving(place: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    command = [sys.executable, "-W", "ignore", "-m", "soel", "serve", str(place), "--port", "0"]
-    environment = os.environ | {"SOEL_TOKEN": TOKEN}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stderr is not None
-            yield process.stderr.readline().split()[-1], process
-        finally:
-            process.kill()
 
 
 def test_no_request_is_dropped_while_models_change_nor_when_it_ends(tmp_path: Path) -> None:
@@ -153,13 +125,3 @@ def test_no_request_is_dropped_while_models_change_nor_when_it_ends(tmp_path: Pa
             thread.join()
     assert len(versions) == 2
     assert failed == []
-
-
-def test_an_answer_that_was_acknowledged_survives_a_kill(fitted: Path) -> None:
-    row = {"part": "killed", "width": -12.0, "height": 0.5, "shop": "north"}
-    with serving(fitted) as (address, process):
-        with httpx.Client(base_url=address, headers=HEADERS, timeout=60) as client:
-            assert client.post("/v1/score", json={"rows": [row]}).json()["rows"][0]["alarm"]
-            assert client.post("/v1/feedback", json={"id": "killed", "label": "normal"}).status_code == 200
-        process.kill()
-    assert open_session(fitted).state.waiting["killed"]["width"] == "-12"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,11 @@ import pytest
 
 from soel.errors import UnknownItemError
 from soel.session import Answer, Session, SessionOptions
+from soel.session.alarms import FOLDER, find_kept, keep_served, open_rows
 from soel.session.create import create_session, open_session
-from soel.session.feedback import ALARMS, Alarm, adopt_answered, find_alarms, keep_alarms, record_feedback
+from soel.session.feedback import adopt_answered, record_feedback
+from soel.session.item_tables import read_encoder
+from soel.tables.frame import read_frame
 from soel.types import Verdict
 
 
@@ -24,8 +28,20 @@ def make_session(tmp_path: Path, id_column: str | None) -> Session:
     return create_session(tmp_path / "session", tmp_path / "rows.csv", SessionOptions(id_column=id_column, budget=5))
 
 
-def alarm(item: str, load: str = "9.25", **more: str) -> Alarm:
-    return Alarm(item, {**more, "shop": "a", "load": load}, 3.0, "v1", "2026-01-01T00:00:00+00:00")
+def keep(session: Session, item: str, load: str = "9.25", **more: str) -> None:
+    """Keep an alarm as the endpoint does."""
+    cells = {**more, "shop": "a", "load": load}
+    x = read_encoder(session.folder).encode(read_frame(pd.DataFrame({"load": [float(load)], "shop": ["a"]})))
+    figures = {"score": 3.0, "probability": 0.5, "p_value": 0.01, "alarm": True}
+    flags = dict.fromkeys(("drawn", "sampled", "outside"), False)
+    said = {"input": "2026-01-01 00:00:00", "row": 1, "name": item, "group": "", "why": "", "model": "v1"}
+    row = {"alarm_id": item, **said, **figures, **flags, "cells": json.dumps(cells), "features": x[0].tolist()}
+    keep_served(session.folder, [row])
+
+
+def kept_load(session: Session, *items: str) -> dict[str, str]:
+    found = find_kept(session.folder, session.state, items, ["cells"])
+    return {item: json.loads(row["cells"])["load"] for item, row in found.items()}
 
 
 def say(session: Session, item: str, verdict: Verdict = Verdict.ANOMALY, who: str = "ann") -> int:
@@ -34,39 +50,38 @@ def say(session: Session, item: str, verdict: Verdict = Verdict.ANOMALY, who: st
 
 def test_the_newest_alarm_of_an_item_is_found_and_an_unfinished_line_is_no_alarm(tmp_path: Path) -> None:
     session = make_session(tmp_path, "row")
-    keep_alarms(session.folder, [alarm("x", "1"), alarm("y")])
-    with (session.folder.path / ALARMS).open("a") as file:
-        file.write('{"item": "z", "row"')
-    keep_alarms(session.folder, [alarm("x", "2")])
-    found = find_alarms(session.folder, {"x", "y", "z"})
-    assert {item: kept.row["load"] for item, kept in found.items()} == {"x": "2", "y": "9.25"}
+    keep(session, "x", "1")
+    keep(session, "y")
+    (path,) = (session.folder.path / FOLDER).glob("served-*.jsonl")
+    with path.open("a") as file:
+        file.write('{"alarm_id": "z", "row"')  # of a process that was killed
+    assert kept_load(session, "x", "y", "z") == {"x": "1", "y": "9.25"}
+    keep(session, "x", "2")
+    assert kept_load(session, "x", "y", "z") == {"x": "2", "y": "9.25"}
+    assert [row["alarm_id"] for row in open_rows(session.folder, session.state, ())] == ["y", "x"]
 
 
 def test_an_answer_to_a_row_of_the_pool_is_an_ordinary_one(tmp_path: Path) -> None:
     session = make_session(tmp_path, "row")
     assert say(session, "r3") == 1
     assert session.state.labels == {"r3": 1}
-    assert not session.state.waiting
     assert say(session, "r3") == 0
 
 
 @pytest.mark.parametrize("id_column", ["row", None])
 def test_an_answer_to_an_alarm_waits_and_then_counts_as_any_other(tmp_path: Path, id_column: str | None) -> None:
     session = make_session(tmp_path, id_column)
-    if id_column:
-        item, kept = "new", alarm("new", row="new")
-    else:
-        item, kept = content_id_of(tmp_path), alarm(content_id_of(tmp_path))
-    keep_alarms(session.folder, [kept])
+    item = "new" if id_column else content_id_of(tmp_path)
+    keep(session, item, **({id_column: item} if id_column else {}))
     assert say(session, item) == 1
-    assert session.state.labels == {}
-    assert set(session.state.waiting) == {item}
+    assert session.state.labels == {item: 1}
+    assert item not in session.ids
+    assert open_rows(session.folder, session.state, ()) == []
     again = open_session(session.folder.path)  # another process knows the same
     assert say(again, item, Verdict.NORMAL) == 1
     assert adopt_answered(session) is not None
     assert session.ids[-1] == item
     assert session.state.labels == {item: 0}
-    assert not session.state.waiting
     assert adopt_answered(session) is None
     assert say(session, item) == 1
     assert session.state.labels == {item: 1}
@@ -83,10 +98,9 @@ def content_id_of(folder: Path) -> str:
 
 def test_an_id_that_nobody_knows_stores_nothing(tmp_path: Path) -> None:
     session = make_session(tmp_path, "row")
-    keep_alarms(session.folder, [alarm("x", row="x")])
+    keep(session, "x", row="x")
     with pytest.raises(UnknownItemError, match="'nobody'"):
         record_feedback(session, [("ann", Answer("x", Verdict.ANOMALY)), ("ann", Answer("nobody", Verdict.ANOMALY))])
-    assert not session.state.waiting
     assert not session.state.answers
 
 
@@ -94,7 +108,7 @@ def test_an_item_that_was_removed_is_not_brought_back_by_an_answer(tmp_path: Pat
     from soel.session.growth import remove_items
 
     session = make_session(tmp_path, "row")
-    keep_alarms(session.folder, [alarm("r3", row="r3")])
+    keep(session, "r3", row="r3")
     remove_items(session, ["r3"])
     with pytest.raises(UnknownItemError):
         say(session, "r3")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from soel.session.alarms import keep_served, read_kept
 from soel.session.watch import watch
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page
@@ -48,6 +49,21 @@ def test_rows_wait_until_they_are_answered_and_answers_are_those_of_the_session(
     watched.undo()
     assert item not in session.state.labels
     assert watched.get("/api/watched/items")["total"] == found["total"]
+
+
+def test_alarms_of_the_endpoint_wait_beside_those_of_files(watched: Page) -> None:
+    session, n_before = watched.view_model.session, watched.get("/api/watched/items")["total"]
+    (night,) = session.state.nights
+    alarm = next(row for row in read_kept(session.folder, [night]).to_pylist() if row["alarm"])
+    keep_served(session.folder, [alarm | {"alarm_id": "sent", "name": "sent", "input": "2026-01-01 10:00:00"}])
+    found = watched.get("/api/watched/items", size=100)
+    assert found["total"] == n_before + 1
+    assert "sent" in [each["item"] for each in found["items"]]
+    shown = watched.get("/api/watched/alarm", id="sent")
+    assert {field["name"] for field in shown["fields"]} >= {"flow (l/min)", "site"}
+    watched.post("/api/answers", item="sent", verdict="normal")
+    assert session.state.labels["sent"] == 0
+    assert watched.get("/api/watched/items")["total"] == n_before
 
 
 def test_an_id_that_no_input_had_is_refused(watched: Page) -> None:

@@ -70,10 +70,11 @@ class Desk:
         verdicts = served.judge(scores)
         self.meters.note(served, batch, verdicts)
         columns: dict[str, Any] = {"id": batch.ids, **verdicts}
-        if link is not None and verdicts["alarm"].any():
-            await run_in_threadpool(link.keep, served, batch, verdicts)
+        whys = None
         if why and link is not None:
-            columns["why"] = await run_in_threadpool(link.explain, served, batch, verdicts)
+            columns["why"] = whys = await run_in_threadpool(link.explain, served, batch, verdicts)
+        if link is not None and verdicts["alarm"].any():
+            await run_in_threadpool(link.keep, served, batch, verdicts, whys)
         return served, columns
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from dataclasses import dataclass, field
@@ -16,7 +17,9 @@ from soel.explain import Explainer
 from soel.report.reasons import make_explainer
 from soel.serve.served import Batch, ServedModel, Verdicts
 from soel.session import Answer, Session, read_verdict
-from soel.session.feedback import Alarm, keep_alarms, record_feedback
+from soel.session.alarms import keep_served
+from soel.session.feedback import record_feedback
+from soel.session.refit import count_new_labels
 from soel.tables.raw_table import EXACT, RawColumn
 
 MOST_EXPLAINED = 20  # alarms of one request
@@ -42,8 +45,7 @@ class SessionLink:
 
     def count_waiting(self) -> int:
         """Labels that the last fit has not learnt from."""
-        state = self.session.state
-        return len(state.labels) + len(state.waiting) - (0 if state.fit is None else state.fit.n_labels)
+        return count_new_labels(self.session.state)
 
     def tell(self, given: FeedbackIn) -> dict[str, Any]:
         """Store one answer."""
@@ -51,16 +53,30 @@ class SessionLink:
         stored = record_feedback(self.session, [(given.who, answer)])
         return {"id": given.id, "stored": stored.n_stored, "labels_waiting": self.count_waiting()}
 
-    def keep(self, served: ServedModel, batch: Batch, verdicts: Verdicts) -> None:
+    def keep(self, served: ServedModel, batch: Batch, verdicts: Verdicts, whys: list[str | None] | None) -> None:
         """Keep the rows of alarms; where nothing can be written, scores are given all the same."""
-        rows, at = np.flatnonzero(verdicts["alarm"]), datetime.now(UTC).isoformat(timespec="seconds")
+        rows, at = np.flatnonzero(verdicts["alarm"]), datetime.now(UTC).isoformat(" ", "seconds").removesuffix("+00:00")
         names = batch.raw.cells if batch.raw.named else served.saved.encoder.how.by_name
         cells = {name: _texts(column.take(rows)) for name, column in zip(names, batch.raw.cells.values(), strict=True)}
-        given = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-        said = zip(rows.tolist(), given, verdicts["score"][rows].tolist(), strict=True)
-        alarms = [Alarm(batch.ids[row], own, score, served.version, at) for row, own, score in said]
+        kept = [
+            {
+                "alarm_id": batch.ids[row],
+                "input": at,
+                "row": row + 1,
+                "name": batch.ids[row],
+                **{name: float(verdicts[name][row]) for name in ("score", "probability", "p_value")},
+                "alarm": True,
+                **dict.fromkeys(("drawn", "sampled", "outside"), False),
+                "group": "",
+                "why": (whys[row] if whys else None) or "",
+                "model": served.version,
+                "cells": json.dumps(dict(zip(cells, own, strict=True))),
+                "features": batch.features[row].tolist(),
+            }
+            for row, own in zip(rows.tolist(), zip(*cells.values(), strict=True), strict=True)
+        ]
         try:
-            keep_alarms(self.session.folder, alarms)
+            keep_served(self.session.folder, kept)
         except StorageError as error:
             _LOG.warning("alarms are not kept: %s", error)
 

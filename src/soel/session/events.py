@@ -79,7 +79,6 @@ class Answer:
     """An expert's word on one item. note: None keeps the annotator's earlier note, an empty one removes it.
 
     key: made up by the sender, so that the same answer sent twice is stored once; empty for none.
-    row: the cells of an item that is in no pool yet, by column.
     because: the columns whose values are why it is an anomaly, or are fine in a normal item; None keeps those that the
     annotator named with the same verdict, and an empty one removes them.
     """
@@ -88,7 +87,6 @@ class Answer:
     verdict: Verdict
     note: str | None = None
     key: str = ""
-    row: Mapping[str, Any] | None = None
     because: tuple[str, ...] | None = None
 
     def event(self, who: str, at: str = "", number: int = 0) -> Event:
@@ -98,7 +96,6 @@ class Answer:
             "label": None if label is None else label.value,
             "note": self.note,
             "key": self.key or None,
-            "row": self.row,
             "because": None if self.because is None else list(self.because),
         }
         body = {name: value for name, value in said.items() if value is not None}

@@ -148,9 +148,6 @@ class Folding:
             self._keys.add(key)
         item, verdict = _item_of(event), verdict_of(event)
         assert verdict is not None  # an answer has one
-        if "row" in event.body and item not in self._now.adopted:
-            waiting = {**self._now.waiting, item: dict(event.body["row"])}
-            self._set(waiting=waiting, gone=self._now.gone | {item})
         own = self._items.setdefault(item, _Item()).votes.setdefault(event.who, [])
         before = own[-1] if own else None
         first = before.first_label if before else None
@@ -271,8 +268,6 @@ class Folding:
         self._set(
             pools=(*now.pools, pool),
             gone=(now.gone | change.removed) - change.returned,
-            adopted=(now.adopted | (change.returned & now.waiting.keys())) - change.removed,
-            waiting={item: row for item, row in now.waiting.items() if item not in change.returned},
             warm_up=None,  # that of the new pool is still to be made
         )
 

@@ -344,8 +344,8 @@ class Labelling:
         if self._known[0] != len(place.pools):
             self._known = (len(place.pools), frozenset(place.ids))
         unknown = [item for item in items if item not in self._known[1]]
-        if unknown and self.state.nights:
-            kept = find_kept(place, self.state.nights, unknown)
+        if unknown:
+            kept = find_kept(place, self.state, unknown)
             unknown = [item for item in unknown if item not in kept]
         if unknown:
             advice = "Check the ids."

@@ -205,10 +205,10 @@ def measure_advice(
     None before a label, and until a round was drawn from the pool that holds now: nothing can be compared.
     now: the share of anomalies by all labels. estimate_of: by the labels of these items alone.
     """
-    if state.round is None or not state.labels or state.pools_of(state.round) != state.pools:
+    row_of = rows_of(ids, state.labels)  # an alarm that was answered a moment ago joins the pool with the next fit
+    labelled = sorted(row_of, key=lambda item: state.answers[item].number)
+    if state.round is None or not labelled or state.pools_of(state.round) != state.pools:
         return None
-    row_of = {item: row for row, item in enumerate(ids)}
-    labelled = sorted(state.labels, key=lambda item: state.answers[item].number)
     n_newest = max(1, len(labelled) // NEWEST)
     rows = np.array([row_of[item] for item in labelled], np.int64)
     record = record_of(state.round)

@@ -184,7 +184,8 @@ class Session(Labelling):
         known, advice = state.last_event, self._measure_advice(state, model)
         found = model.pool_scores, model.threshold, model.detector
         effect = NamedEffect.of(*found, pool.rows, len(state.named)) if state.named else None
-        fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice, comparison, effect)
+        n_labels = len(rows_of(place.ids, state.labels))  # alarms that were answered a moment ago are not in the pool
+        fit = Fit(ref, state.labels_digest, n_labels, model.figures, known, advice, comparison, effect)
         estimate = Event("estimate", SELF, body={"estimate": body_of(model.estimate), "after": known})
         self._append([estimate, Event("fit", SELF, body=body_of(fit))])
         return FitResult.of(ref, model.estimate, state, effect)

@@ -162,8 +162,6 @@ class SessionState:
     assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
     maps_wait: bool = False
-    waiting: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    adopted: frozenset[str] = frozenset()
 
     @cached_property
     def labels(self) -> dict[str, Label]:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from soel.errors import SessionError
+from soel.session.alarms import kept_inputs
 from soel.session.labelling import version_of
 from soel.tables.schema import notes_of
 from soel.text import Texts
@@ -51,7 +52,7 @@ def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep
     """One of the pages; what changes on it is fetched from the API."""
     session, path = page.view_model.session, request.url.path
     context: dict[str, Any] = {"user": user, "here": path, "source": session.title, "session": session.config.session}
-    context["is_watched"] = bool(session.state.nights)
+    context["is_watched"] = bool(kept_inputs(session.folder, session.state))
     if path in ("/", "/data", "/items"):
         context |= {"pictures": session.folder.has_pictures, "goal": session.config.goal}
     if path == "/":

@@ -1,4 +1,4 @@
-"""The inbox of alarms: kept rows of watched inputs that wait for an answer, and one of them with its own columns."""
+"""The inbox of alarms: kept rows that wait for an answer, and one of them with its own columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from soel.errors import UnknownItemError
 from soel.report.view import AlarmLine, Chip
 from soel.session import SessionState
-from soel.session.alarms import open_rows, read_kept, short
+from soel.session.alarms import find_kept, open_rows
 from soel.text import Texts
 from soel.web.cards import Field
 from soel.web.dependencies import REFUSALS, ContextDep, TextsDep, UserDep, ViewModelDep
@@ -43,9 +43,7 @@ def read_watched(
 def read_watched_alarm(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: ItemIdIn) -> AlarmOut:
     """One of these rows, answered or not, with its own columns; those that its reason is about come first."""
     session, state = view_model.session, view_model.view_for(user)
-    nights = [night for night in state.nights if night.part and short(night.digest) == id.rpartition("-")[0]]
-    table = read_kept(session.folder, nights, [*COLUMNS, "cells"])
-    row = next((row for row in ([] if table is None else table.to_pylist()) if row["alarm_id"] == id), None)
+    row = find_kept(session.folder, state, [id], [*COLUMNS, "cells"]).get(id)
     if row is None:
         raise UnknownItemError(f"No alarm {id[:80]!r} is kept here. Check the id.")
     cells: Mapping[str, str | None] = json.loads(row["cells"])
