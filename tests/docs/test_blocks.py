@@ -23,6 +23,7 @@ NOT_RUN: dict[str, list[str]] = {
     "docs/pretraining.md": ["training takes minutes of a GPU"],
     "docs/reproduce.md": ["data to be fetched, and minutes to hours"],
     "docs/scale.md": ["a cluster and a bucket that you have"],
+    "docs/serve.md": ["Java and Spark"],
     "docs/sessions.md": ["a database that you have"],
     "docs/tutorials/page.md": ["it serves until it is stopped"],
 }
