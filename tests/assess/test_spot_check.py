@@ -225,3 +225,25 @@ def test_one_more_label_never_widens_the_interval_in_expectation(n_rows: int, da
     fewer, more = np.array(expected)
     assert more.mean() <= fewer.mean() + 1e-12
     assert (more <= fewer + 1).all()
+
+
+def test_what_wrong_answers_can_have_done_by_hand() -> None:
+    """With a tenth of the answers wrong, 0.1 of them say anomaly where none is, and 0.9 where all are."""
+    assert Bounds(0.1, 0.1, 0.3).allowing(0.1) == Bounds(0.1, 0.0, 0.3)
+    assert Bounds(0.8, 0.7, 0.9).allowing(0.1) == Bounds(0.8, 0.7, 1.0)
+    assert Bounds(0.5, 0.3, 0.7).allowing(0.0) == Bounds(0.5, 0.3, 0.7)
+
+
+@pytest.mark.parametrize("precision", [0.03, 0.3, 0.9])
+def test_an_interval_that_allows_for_wrong_answers_holds_as_often_as_is_said(precision: float) -> None:
+    rng, wrong, n_alarms, held = np.random.default_rng(0), 0.05, 1000, dict.fromkeys((0.0, 0.05), 0)
+    for _ in range(300):
+        real = rng.permutation(n_alarms) < precision * n_alarms
+        answers = real[rng.permutation(n_alarms)[:120]] ^ (rng.random(120) < wrong)
+        check = SpotCheck(Stratum(n_alarms, n_checked=120, n_found=int(answers.sum())), Stratum(9000))
+        said = check.quality().precision
+        assert said is not None
+        for allowed in held:
+            held[allowed] += float(real.mean()) in said.allowing(allowed)
+    assert held[0.05] / 300 > 0.8
+    assert precision != 0.03 or held[0.0] / 300 < 0.5, "a low precision is moved by wrong answers"

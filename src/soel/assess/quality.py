@@ -242,6 +242,14 @@ class Bounds:
         low, high = np.floor(self.low / unit + 1e-9) * unit, np.ceil(self.high / unit - 1e-9) * unit
         return Bounds(self.value, float(low), float(high))
 
+    def allowing(self, mistakes: float) -> Bounds:
+        """A share among answers, as one among truths, where up to this share of the answers are wrong either way.
+
+        With a share e of them wrong, q of the answers say anomaly where (q - e) / (1 - 2 e) are.
+        """
+        low, high = (float(np.clip((end - mistakes) / (1 - 2 * mistakes), 0, 1)) for end in (self.low, self.high))
+        return Bounds(self.value, min(self.low, low), max(self.high, high))
+
     def __contains__(self, truth: float) -> bool:
         return self.low <= truth <= self.high
 

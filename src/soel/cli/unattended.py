@@ -175,12 +175,15 @@ def _details(watched: Watched) -> list[str]:
 
 def _proven(watched: Watched) -> str:
     """What answers prove of the last month."""
+    from soel.session.watch import MISTAKES
+
     quality = watched.proven
     assert quality is not None
     words = []
     if quality.precision is not None:
         of = quality.precision.round_outwards(0.01)
-        words.append(f"precision {of.value:.2f} ({of.low:.2f} to {of.high:.2f})")
+        interval = f"{of.low:.2f} to {of.high:.2f}, even if {percent(MISTAKES)} of the answers are wrong"
+        words.append(f"precision {of.value:.2f} ({interval})")
     if quality.missed is not None:
         words.append(f"at most {1000 * quality.missed.high / max(quality.n_rows, 1):.1f} missed in 1,000 rows")
     return f"Last 30 days: {' and '.join(words)}, from {count(quality.n_checked, 'answer')}."
