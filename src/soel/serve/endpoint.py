@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from soel.errors import DataError, SoelError, StorageError
 from soel.serve import bodies
-from soel.serve.gate import Access, Gate
+from soel.serve.gate import OPEN, Access, Gate
 from soel.serve.meters import CONTENT_TYPE, Meters
 from soel.serve.micro_batch import BusyError, LateError, MicroBatches
 from soel.serve.served import ServedModel
@@ -135,25 +135,17 @@ def _add_routes(app: FastAPI, desk: Desk) -> None:
         desk.meters.n_waiting = lambda: desk.batches.n_waiting
         return Response(desk.meters.render(), media_type=CONTENT_TYPE)
 
-    for path in ("/health/live", "/v2/health/live"):
-        app.get(path, include_in_schema=path.startswith("/health"))(_live)
-
-    async def ready() -> Response:
-        """Whether the model, which scored its recorded row as where it was saved, goes on scoring."""
-        is_ready = desk.batches.is_alive
-        return JSONResponse({"ready": is_ready, "live": True}, 200 if is_ready else 503)
-
-    for path in ("/health/ready", "/v2/health/ready", f"{V2}/ready", f"{V2}/versions/{{version}}/ready"):
-        app.get(path, include_in_schema=path == "/health/ready")(ready)
+    for path in (*OPEN, f"{V2}/ready", f"{V2}/versions/{{version}}/ready"):
+        app.get(path, include_in_schema=path.startswith("/health"))(_ready)
 
 
 def _answers(*kinds: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {kind: {} for kind in kinds}}}
 
 
-async def _live() -> dict[str, bool]:
-    """Whether the process answers."""
-    return {"live": True}
+async def _ready() -> dict[str, bool]:
+    """That the process answers; before its model has scored its recorded row as where it was saved, none does."""
+    return {"live": True, "ready": True}
 
 
 def _add_protocol(app: FastAPI, desk: Desk) -> None:
