@@ -15,8 +15,7 @@ import numpy as np
 
 from soel import networks
 from soel.ask import STRATEGIES, is_sequential
-from soel.ask.portions import Portion, plan_draws, spread_over_time, visible_rows
-from soel.ask.strategy import Need, Strategy
+from soel.ask.strategy import Need, Portion, Strategy, plan_draws, spread_over_time, visible_rows
 from soel.assess import ESTIMATORS
 from soel.assess.calibration import calibrate
 from soel.assess.share import leave_out, rate_among_unlabelled

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel import SOEL
-from soel.ask.portions import Portion, plan_draws, spread_over_time
+from soel.ask.strategy import Portion, plan_draws, spread_over_time
 from soel.errors import DataError
 from soel.learner import Learner
 from soel.types import Kind, Labels, Pool, Rows, Selection

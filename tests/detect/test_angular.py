@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from soel.assess.metrics import auroc
-from soel.detect.angular import AXES, Angular, AngularOptions
-from soel.detect.linear import SelfTrainedRidge
+from soel.detect.angular import AXES, Angular, AngularOptions, SelfTrainedRidge
 from soel.types import Floats
 
 NONE = np.full(600, -1, np.int8)

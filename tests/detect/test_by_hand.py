@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.detect.angular import ANOMALY_WEIGHT, SHAPE_WEIGHT, SMALLEST, SMALLEST_TO_ANOMALY, Angular
-from soel.detect.linear import LABEL_WEIGHT, RIDGE, ROUNDS, SOFTNESS, TEMPERATURE, SelfTrainedRidge
+from soel.detect.angular import (
+    ANOMALY_WEIGHT,
+    LABEL_WEIGHT,
+    RIDGE,
+    ROUNDS,
+    SHAPE_WEIGHT,
+    SMALLEST,
+    SMALLEST_TO_ANOMALY,
+    SOFTNESS,
+    TEMPERATURE,
+    Angular,
+    SelfTrainedRidge,
+)
 from soel.detect.neighbours import ANOMALY_NEIGHBOURS, TINY, Neighbours
 from soel.types import Floats
 

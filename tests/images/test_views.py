@@ -11,7 +11,7 @@ from PIL import Image
 from soel.errors import ConfigError
 from soel.images.extract import extract
 from soel.images.source import image_array
-from soel.images.views import GREY, MOST_PIXELS, Region, View, choose_shape, open_view, stretch
+from soel.images.views import GREY, MOST_PIXELS, SeenRegion, View, choose_shape, open_view, stretch
 from tests.images.test_patches import PlaceExtractor
 
 
@@ -90,7 +90,7 @@ def test_a_defect_on_a_seam_is_whole_in_one_window() -> None:
 
 @pytest.mark.parametrize("text", ["10,20,40,30", "0.1,0.4,0.4,0.6"])
 def test_a_box_is_judged_alone_and_maps_lie_in_it(text: str) -> None:
-    region = Region.read(text, (50.0, 100.0))
+    region = SeenRegion.read(text, (50.0, 100.0))
     np.testing.assert_allclose(region.frame, (0.4, 0.1, 1.0, 0.5))
     picture = np.arange(50 * 100, dtype=np.int64).reshape(50, 100)[..., None].repeat(3, axis=2)
     assert region.crop(picture).shape == (30, 40, 3)  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ def test_what_a_mask_leaves_out_is_the_same_grey_in_every_picture(tmp_path: Path
     mask[10:30, 20:60] = 255
     mask[10:20, 20:40] = 0
     Image.fromarray(mask).save(tmp_path / "mask.png")
-    view = View(PlaceExtractor(), (20, 40), Region.read(str(tmp_path / "mask.png"), (40.0, 80.0)))
+    view = View(PlaceExtractor(), (20, 40), SeenRegion.read(str(tmp_path / "mask.png"), (40.0, 80.0)))
     seen = view.prepare(np.full((40, 80, 3), 200, np.uint8))
     assert seen.shape == (20, 40, 3)
     assert (seen[:9, :19] == GREY).all()
@@ -114,10 +114,10 @@ def test_what_a_mask_leaves_out_is_the_same_grey_in_every_picture(tmp_path: Path
 @pytest.mark.parametrize(("text", "why"), [("1,2,3", "mask's file"), ("0,0,200,10", "does not lie within")])
 def test_a_region_that_makes_no_sense_is_refused(text: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
-        Region.read(text, (50.0, 100.0))
+        SeenRegion.read(text, (50.0, 100.0))
 
 
 def test_a_mask_that_leaves_nothing_is_refused(tmp_path: Path) -> None:
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "black.png")
     with pytest.raises(ConfigError, match="black everywhere"):
-        Region.read(str(tmp_path / "black.png"), (8.0, 8.0))
+        SeenRegion.read(str(tmp_path / "black.png"), (8.0, 8.0))

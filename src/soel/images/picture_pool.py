@@ -17,7 +17,7 @@ from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extrac
 from soel.images.image_items import PICTURE_LIST, PictureSource, describe, known_labels
 from soel.images.patches import SMALLEST_SIDE, has_patches
 from soel.images.source import Reading, open_source
-from soel.images.views import Region, View, choose_shape, open_view
+from soel.images.views import SeenRegion, View, choose_shape, open_view
 from soel.records import BESIDE
 from soel.tables.ids import check_ids
 from soel.tables.rows import read_rows, write_rows
@@ -122,8 +122,8 @@ def open_for(note: Mapping[str, Any]) -> Extractor:
 def _choose_view(sizes: Sequence[tuple[int, int]], media: MediaOptions) -> dict[str, Any]:
     """Shape and region by which places are looked at, as they are written down."""
     usual = median(height for height, _ in sizes), median(width for _, width in sizes)
-    region = None if media.region is None else Region.read(media.region, usual)
-    top, left, bottom, right = (region or Region()).frame
+    region = None if media.region is None else SeenRegion.read(media.region, usual)
+    top, left, bottom, right = (region or SeenRegion()).frame
     parts = [(height * (bottom - top), width * (right - left)) for height, width in sizes]
     return {"shape": choose_shape(parts, media.resolution), "region": None if region is None else asdict(region)}
 

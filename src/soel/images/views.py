@@ -32,7 +32,7 @@ MASK_SIDE = 512  # pixels that a mask is kept with
 
 
 @dataclass(frozen=True)
-class Region:
+class SeenRegion:
     """The part of each picture that is judged.
 
     frame: top, left, bottom and right as shares. mask: a PNG of the frame in base64, white where pictures are judged.
@@ -42,7 +42,7 @@ class Region:
     mask: str = ""
 
     @classmethod
-    def read(cls, text: str, shape: tuple[float, float]) -> Region:
+    def read(cls, text: str, shape: tuple[float, float]) -> SeenRegion:
         """From the path of a mask, white where pictures are judged, or 'left,top,width,height' in pixels or shares.
 
         shape: the usual height and width of the pictures.
@@ -58,7 +58,7 @@ class Region:
         return cls(frame)
 
     @classmethod
-    def _from_mask(cls, text: str) -> Region:
+    def _from_mask(cls, text: str) -> SeenRegion:
         path = Path(text)
         if not path.is_file():
             raise ConfigError(f"A region is a mask's file or 'left,top,width,height', got {text!r}.")
@@ -98,7 +98,7 @@ class View:
 
     inner: Extractor
     shape: tuple[int, int]
-    region: Region = Region()
+    region: SeenRegion = SeenRegion()
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ class View:
     def fingerprint(self) -> str | None:
         """The network's, with the shape and the region; None where nobody knows the network."""
         own = self.inner.fingerprint
-        part = "" if self.region == Region() else "-" + hashlib.sha256(str(self.region).encode()).hexdigest()[:12]
+        part = "" if self.region == SeenRegion() else "-" + hashlib.sha256(str(self.region).encode()).hexdigest()[:12]
         return None if own is None else f"{own}-{self.shape[0]}x{self.shape[1]}-patches-{VERSION}{part}"
 
     @property
@@ -176,7 +176,9 @@ def open_view(inner: Extractor, shape: Sequence[int], region: Mapping[str, Any] 
     """A view as it is written down. A network of one size sees no picture that is smaller."""
     least = 0 if getattr(inner, "takes_any_shape", False) else inner.size
     height, width = (max(int(side), least) for side in shape)
-    return View(inner, (height, width), Region() if not region else Region(tuple(region["frame"]), region["mask"]))
+    return View(
+        inner, (height, width), SeenRegion() if not region else SeenRegion(tuple(region["frame"]), region["mask"])
+    )
 
 
 def choose_shape(sizes: Sequence[tuple[float, float]], resolution: int | None = None) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from soel.images.image_rows import ImageRows
 from soel.images.maps import draw_overlay
 from soel.images.picture_pool import OBLONG, MediaOptions, PicturePool, open_for, open_pictures, read_picture_pool
 from soel.images.source import Reading, is_media, open_source
-from soel.images.views import MOST_EVER, Region
+from soel.images.views import MOST_EVER, SeenRegion
 from soel.numeric import squares_to
 from soel.scoring.ray import Cluster, run_parts
 from soel.session import Session, SessionFolder
@@ -180,7 +180,7 @@ def media_summary(folder: Path) -> dict[str, str]:
 
 def _about_view(sizes: Sequence[Sequence[int]], shape: Sequence[int], region: Mapping[str, Any] | None) -> str:
     """At which resolution places are looked at, and what that leaves out."""
-    top, left, bottom, right = Region().frame if region is None else region["frame"]
+    top, left, bottom, right = SeenRegion().frame if region is None else region["frame"]
     parts = [(height * (bottom - top), width * (right - left)) for height, width in sizes]
     told = f" Places are looked at in pictures of {shape[1]} x {shape[0]} pixels"
     told += "; <<patches=no>> leaves them out." if region is None else " within the region."
