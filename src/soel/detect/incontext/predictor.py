@@ -61,7 +61,7 @@ class EncodedRows:
     masked: Booleans | None
 
 
-class TableView:
+class ContextView:
     """A context before any label: all its columns, a group of them, or its axes (d, p)."""
 
     def __init__(self, context: PoolContext, matrix: Floats | None) -> None:
@@ -99,7 +99,7 @@ class TableView:
 class LabelledView:
     """A view that the network has read with its labels (m,)."""
 
-    def __init__(self, view: TableView, labels: Labels) -> None:
+    def __init__(self, view: ContextView, labels: Labels) -> None:
         self.view, self.labels = view, labels.astype(np.int64)[None]
 
     @cached_property
@@ -145,7 +145,7 @@ class EncodedContext:
 
     def __init__(self, context: PoolContext) -> None:
         self.context = context
-        self.views = [TableView(context, matrix) for matrix in context.views] or [TableView(context, None)]
+        self.views = [ContextView(context, matrix) for matrix in context.views] or [ContextView(context, None)]
         n_others = len(self.views) - 1
         self.weights = np.array([0.5, *[0.5 / n_others] * n_others] if n_others else [1.0], np.float32)
         own = keys(context.values)
