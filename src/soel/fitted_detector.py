@@ -226,11 +226,9 @@ class Codes:
 
     @property
     def classes(self) -> np.ndarray:
-        """Both (2,), in order."""
         return np.sort([self.normal, self.anomaly])
 
     def predict(self, is_alarm: Booleans) -> np.ndarray:
-        """The code of each row (n,)."""
         return np.where(is_alarm, self.anomaly, self.normal)
 
     def decide(self, margin: Floats) -> Floats:

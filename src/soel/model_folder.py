@@ -46,7 +46,6 @@ class SavedModel:
 
     @property
     def fitted(self) -> Fitted:
-        """The model, if it has learnt."""
         if not isinstance(self.model, Fitted):
             raise ModelFileError("This model was only warmed up: it has no threshold yet. Fit first.")
         return self.model

@@ -25,7 +25,6 @@ class Registry:
         return iter(dict.fromkeys([*self._parts, *(point.name for point in self._plug_ins())]))
 
     def get(self, name: str) -> Any:
-        """The part called `name`."""
         if name in self._parts:
             module, _, attribute = self._parts[name].partition(":")
             return getattr(import_module(module), attribute)

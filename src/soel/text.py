@@ -80,7 +80,6 @@ class Message:
 
     @classmethod
     def of(cls, code: str, **fields: Any) -> Message:
-        """From keywords."""
         return cls(code, fields)
 
     def __str__(self) -> str:
@@ -99,18 +98,15 @@ class Texts:
 
     @cached_property
     def entries(self) -> Mapping[str, Entry]:
-        """All of them by key."""
         content: dict[str, Entry] = json.loads(
             (files("soel") / "languages" / f"{self.language}.json").read_text("utf-8")
         )
         return content
 
     def __call__(self, key: str, **values: Any) -> str:
-        """A text with its places filled in."""
         return self.form(key, values).format(**{name: _Field(value, self) for name, value in values.items()})
 
     def say(self, message: Message) -> str:
-        """A message in this language."""
         return self(message.code, **message.fields)
 
     def number(self, value: float, digits: int = 6) -> str:
@@ -120,7 +116,6 @@ class Texts:
         return self._localise(f"{value:,.{digits}g}")
 
     def percent(self, share: float) -> str:
-        """A measured share, see `percent`."""
         return self._localise(percent(share))
 
     def chance(self, share: float) -> str:

@@ -92,7 +92,6 @@ class Artefact:
         return FigureTable(points, results.missing)
 
     def to_json(self) -> dict[str, Any]:
-        """What the list says about it."""
         shown = ("name", "label", "title", "datasets", "budgets", "needs", "minutes")
         methods = [method.name for method in self.methods]
         return {name: getattr(self, name) for name in shown} | {"methods": methods, "minutes_on_gpu": self.gpu_minutes}

@@ -45,7 +45,6 @@ class ClassSets:
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """The class codes."""
         return tuple(int(code) for code in np.unique(self.y_train))
 
 

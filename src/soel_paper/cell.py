@@ -113,7 +113,6 @@ class Cell:
         return kind
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that decides the result."""
         others = OTHER_SCHEDULES.get(self.kind, ())  # schedules for other kinds of data do not matter
         profile = {name: value for name, value in as_values(self.settled).items() if name not in others}
         setting = self.setting  # a method that asks nobody depends neither on the budget nor on the expert
@@ -124,7 +123,6 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The name of its file."""
         text = json.dumps(self.to_json(), sort_keys=True)
         place = self.dataset if self.normal is None else f"{self.dataset}.{self.normal}"
         return f"{place}-{self.seed}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -65,7 +65,6 @@ class FigurePoint:
         return float(self.deviation / (self.n - 1) ** 0.5) if self.n > 1 else float("nan")
 
     def to_json(self) -> dict[str, Any]:
-        """The point as plain values."""
         return asdict(self)
 
 

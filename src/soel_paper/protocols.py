@@ -34,7 +34,6 @@ class Split:
 
     @property
     def share(self) -> float:
-        """The true share of anomalies in the pool."""
         return float(self.pool_truth.mean())
 
     def clean(self) -> Split:

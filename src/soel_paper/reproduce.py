@@ -82,7 +82,6 @@ class Reproduction:
         return "\n\n".join([part for part in parts if part] + [f"Left out: {what}." for what in self.results.missing])
 
     def to_json(self) -> dict[str, Any]:
-        """The whole outcome as plain values."""
         return {
             "artefact": self.artefact.to_json(),
             "profile": self.title,

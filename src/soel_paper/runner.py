@@ -158,7 +158,6 @@ class CellStore:
         return self.has(cell) and self._document(self._path(cell)).get("versions") != versions_of(cell)
 
     def read(self, cell: Cell) -> Measures:
-        """The measures of a finished cell."""
         path = self._path(cell)
         measures = self._document(path).get("measures")
         if not isinstance(measures, dict):

@@ -215,18 +215,15 @@ class DataSource:
         return self.has_pictures(name) or (pixels and self._copy(name, pixels=True) is not None)
 
     def n_rows(self, name: str) -> int:
-        """How many rows the data set has."""
         if self.has_pictures(name) and find_dataset(name).kind == "video":
             return 0
         content = _raw(self, name)
         return len(content.x_train if isinstance(content, ClassSets) else content.x)
 
     def protocol(self, name: str) -> str:
-        """How the data set is split."""
         return "natural" if self.table is not None else find_dataset(name).protocol
 
     def title(self, name: str) -> str:
-        """What tables call it."""
         title = CATALOGUE[name].title if name in CATALOGUE else name.partition("@")[0]
         return title if self._part(name) is None else f"{title} ({self.per_class} a class)"
 

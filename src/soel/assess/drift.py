@@ -55,11 +55,9 @@ class Drift:
 
     @property
     def found(self) -> bool:
-        """Whether there is any drift."""
         return any(finding.is_drift for finding in self.findings)
 
     def lines(self, most: int = 10) -> list[str]:
-        """In words, a line each."""
         drift = [finding.text for finding in self.findings if finding.is_drift]
         moved = [f"Not drift: {finding.text}" for finding in self.findings if finding.what == "calendar"]
         if not drift:
@@ -74,7 +72,6 @@ class Drift:
         return "\n".join(self.lines())
 
     def document(self) -> dict[str, Any]:
-        """As plain values."""
         findings = [asdict(finding) for finding in self.findings]
         return {"found": self.found, "columns_known": self.columns_known, "lines": self.lines(), "findings": findings}
 
@@ -90,7 +87,6 @@ class AlarmCounts:
 
     @classmethod
     def of(cls, alarms: np.ndarray, pool_alarms: np.ndarray) -> AlarmCounts:
-        """From flags (n,) and (N,)."""
         return cls(int(alarms.sum()), len(alarms), int(pool_alarms.sum()), len(pool_alarms))
 
 

@@ -38,7 +38,6 @@ class Stratum:
 
     @property
     def n_open(self) -> int:
-        """Rows that could have been drawn."""
         return self.n_rows - self.n_known
 
     @property
@@ -152,12 +151,10 @@ class Quality:
         return _judge(self.promised_missed, self.missed)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Quality:
-        """Back from plain JSON values."""
         return read_body(cls, values)
 
 

@@ -112,7 +112,6 @@ class Fixed(ContaminationEstimator):
         self.value = value
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
-        """The number given."""
         return Estimate(self.value, self.value, self.value, "fixed")
 
 

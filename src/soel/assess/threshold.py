@@ -82,7 +82,6 @@ class EstimatedCount(ThresholdRule):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """It has no number."""
         return cls()
 
     def cut(self, scores: Floats, contamination: float, *_: Any, **__: Any) -> float:
@@ -90,7 +89,6 @@ class EstimatedCount(ThresholdRule):
         return float(np.quantile(scores, 1 - np.clip(contamination, 0, 1)))
 
     def promise(self, can_alarm: bool = True, n_scored: int | None = None) -> Message:
-        """A count."""
         return Message("promise.contamination")
 
 
@@ -105,7 +103,6 @@ class FixedShare(ThresholdRule):
         return float(np.quantile(scores, 1 - self.value))
 
     def promise(self, can_alarm: bool = True, n_scored: int | None = None) -> Message:
-        """A count."""
         return Message.of("promise.share", rate=self.value)
 
 
@@ -117,7 +114,6 @@ class FixedCount(ThresholdRule):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """A whole number."""
         value = _float(text)
         if not 0 <= value < math.inf or value != int(value):
             raise ConfigError(f"The threshold rule {cls.name!r} needs a whole number from 0, got {text!r}.")
@@ -132,7 +128,6 @@ class FixedCount(ThresholdRule):
         return min(int(self.value), n_scored)
 
     def promise(self, can_alarm: bool = True, n_scored: int | None = None) -> Message:
-        """A count."""
         return Message.of("promise.alarms", n=int(self.value) if n_scored is None else self.count(n_scored))
 
 
@@ -202,7 +197,6 @@ class FalseDiscoveryRate(ThresholdRule):
         return float(min(max(scores[high], scores[low] + wanted * (scores[high] - scores[low]) / rise), NEVER))
 
     def promise(self, can_alarm: bool = True, n_scored: int | None = None) -> Message:
-        """As good as the probabilities."""
         return Message.of("promise.fdr", rate=self.value)
 
 
@@ -229,7 +223,6 @@ class CostRatio(ThresholdRule):
         return _above(scores, int((probabilities * (1 + self.value) > 1).sum()))
 
     def promise(self, can_alarm: bool = True, n_scored: int | None = None) -> Message:
-        """As good as the probabilities."""
         return Message.of("promise.cost", ratio=self.value)
 
 

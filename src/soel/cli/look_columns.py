@@ -211,11 +211,9 @@ class DataSettings:
 
     @property
     def of_session(self) -> dict[str, Any]:
-        """What is said of a session's rows."""
         return {name: self.others[name] for name in ("id_column", "label_column", "kind") if name in self.others}
 
     def media(self, extractor: str, bar: Bar | None) -> MediaOptions:
-        """How pictures are read."""
         from soel.images.picture_pool import MediaOptions
         from soel.images.source import Reading
 

@@ -81,7 +81,6 @@ class Angular(Detector):
 
     @single_threaded_blas()
     def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of features (n, d)."""
         points = self.space(x)
         raw = _logarithms(points, self.reference, self.anomalies) / self.unit_of_distance + points @ self.direction
         raw += np.log(mahalanobis(points, self.core, self.whitening) + SMALLEST) / self.unit_of_shape

@@ -52,7 +52,6 @@ class NamedColumns(Detector):
         return cls(whole, part, columns)
 
     def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of encoded rows (n, d)."""
         return self._add(self.whole.score(x), self.part.score(self._narrow(x)))
 
     def score_changed(self, x: Floats, sources: Floats) -> Floats:
@@ -61,7 +60,6 @@ class NamedColumns(Detector):
         return self._add(self.whole.score_changed(x, sources), by_part)
 
     def score_both(self, x: Floats, changed: Floats, sources: Floats) -> tuple[Floats, Floats]:
-        """`score` and `score_changed` at once."""
         by_whole = self.whole.score_both(x, changed, sources)
         by_part = self.part.score_both(*map(self._narrow, (x, changed, sources)))
         own, others = (self._add(*each) for each in zip(by_whole, by_part, strict=True))
@@ -85,11 +83,9 @@ class NamedColumns(Detector):
         return self.whole.query_score(x)
 
     def rough_score(self, x: Floats) -> Floats:
-        """Scores (n,) by distances alone."""
         return self.whole.rough_score(x)
 
     def find_known(self, x: Floats) -> Rows:
-        """Which rows are of the context: they have been read."""
         return self.whole.find_known(x)
 
     def space(self, x: Floats) -> Floats:
@@ -97,14 +93,12 @@ class NamedColumns(Detector):
         return self.whole.space(x)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All it has learnt, by name."""
         parts = {WHOLE: self.whole, PART: self.part}
         own = {prefix + name: array for prefix, part in parts.items() for name, array in part.arrays().items()}
         return own | {"columns": np.asarray(self.columns, np.float32)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> NamedColumns:
-        """The detector back from its arrays."""
         whole, part = (Pretrained.from_arrays(within(arrays, prefix)) for prefix in (WHOLE, PART))
         return cls(whole, part, np.asarray(arrays["columns"], np.int64))
 

@@ -86,7 +86,6 @@ class Neighbours(Detector):
         return cls.from_arrays(uncentred.arrays() | {"middle": middle})
 
     def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of scaled rows (n, d)."""
         x = clip_rows(x)
         return self._corrected(x, self._distance(x, positions_among(fingerprints(x), fingerprints(self.reference))))
 

@@ -121,7 +121,6 @@ class Patches(PlaceDetector):
 
     @single_threaded_blas()
     def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of patches (n, P, D)."""
         x, step = fold(x), max(1, PLACES // self.means.shape[0])
         parts = [_worst(self.maps(x[start : start + step])) for start in range(0, len(x), step)]
         return np.asarray((np.concatenate([*parts, np.zeros(0)]) - self.middle) / self.spread)
@@ -154,7 +153,6 @@ class Patches(PlaceDetector):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The detector back from its arrays."""
         return cls(**{name: np.asarray(array) for name, array in arrays.items()})
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -162,7 +162,6 @@ class ImageFiles:
     paths: tuple[Path, ...]
 
     def read(self, rows: Sequence[int]) -> Iterator[Picture | DataError]:
-        """The pictures of these rows."""
         for row in rows:
             yield _load(self.paths[row])
 

@@ -194,7 +194,6 @@ class GrowingMatrix:
 
     @property
     def path(self) -> Path:
-        """The complete matrix."""
         return self.folder / "features.npy"
 
     def append(self, rows: Floats, faults: Mapping[int, str]) -> None:
@@ -218,7 +217,6 @@ class GrowingMatrix:
         return np.load(self.path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Let go of the file; what is not complete can be gone on with."""
         if self._file is None:
             return
         file, self._file = self._file, None

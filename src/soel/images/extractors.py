@@ -117,7 +117,6 @@ class OwnExtractor:
 
     @property
     def name(self) -> str:
-        """What the callable is called."""
         return str(getattr(self.compute, "__name__", type(self.compute).__name__))
 
     @property
@@ -126,7 +125,6 @@ class OwnExtractor:
         return None
 
     def features(self, pictures: Pictures) -> Floats:
-        """One vector per picture."""
         rows = [np.asarray(self.compute(picture), np.float32) for picture in pictures]
         if any(row.ndim != 1 or row.shape != rows[0].shape for row in rows):
             raise DataError(f"The extractor {self.name} must give one vector of the same length for every picture.")

@@ -54,12 +54,10 @@ class ImageRows:
         return found.matrix, found.patches
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
-        """Back from plain JSON values."""
         return cls(tuple(values["shape"]), values["extractor"], values["view"])
 
 

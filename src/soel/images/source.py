@@ -36,7 +36,6 @@ class ImageArrays:
     skipped: tuple[Skipped, ...] = ()
 
     def read(self, rows: Sequence[int]) -> Iterator[Picture | DataError]:
-        """The pictures of these rows."""
         for row in rows:
             picture = self.pictures[row]
             yield np.repeat(picture, 3, axis=-1) if picture.shape[-1] == 1 else picture

@@ -33,7 +33,6 @@ class Clip:
     tick: Fraction
 
     def time(self, frame: int) -> float:
-        """Seconds from the first frame to this one."""
         return float((self.ticks[frame] - self.ticks[0]) * self.tick)
 
 

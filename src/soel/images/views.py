@@ -102,7 +102,6 @@ class View:
 
     @property
     def name(self) -> str:
-        """That of the network."""
         return self.inner.name
 
     @property
@@ -140,7 +139,6 @@ class View:
 
     @cached_property
     def grid(self) -> Grid:
-        """Where the places lie in a picture."""
         down, across = self._look(np.zeros((1, *self.shape, 3), np.uint8))[1].shape[1:3]
         if self._windows != self.shape:
             return Grid(down, across, self.region.frame)

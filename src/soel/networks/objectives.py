@@ -99,7 +99,6 @@ class Supervised(Objective):
     """The expert's answers and nothing else."""
 
     def unlabelled(self, view: PoolView) -> None:
-        """Left out."""
         return
 
 
@@ -109,7 +108,6 @@ class AllNormal(Objective):
     uses_labels = False
 
     def unlabelled(self, view: PoolView) -> ItemWeights:
-        """All normal."""
         return all_on_normal(len(view))
 
 
@@ -119,7 +117,6 @@ class OneClass(Objective):
     always_summed = True
 
     def unlabelled(self, view: PoolView) -> ItemWeights:
-        """All normal."""
         return all_on_normal(len(view.unlabelled))
 
 

@@ -171,7 +171,6 @@ class DeepSVDD(Backbone):
         return distance, 1 / (distance + INVERSE_OFFSET)
 
     def embed(self, x: Tensor) -> Tensor:
-        """The network's output."""
         output = self.network(x.transpose(1, 2).unsqueeze(1))  # (S, 1, z, B)
         return output.squeeze(1).transpose(1, 2)  # type: ignore[no-any-return]
 
@@ -203,7 +202,6 @@ class Autoencoder(Backbone):
         return error, 1 / (error + INVERSE_OFFSET)
 
     def embed(self, x: Tensor) -> Tensor:
-        """The bottleneck."""
         code = self.encoder(x.transpose(1, 2).unsqueeze(1))
         return code.squeeze(1).transpose(1, 2)  # type: ignore[no-any-return]
 
@@ -223,6 +221,5 @@ class Classifier(Backbone):
         return F.softplus(logit), F.softplus(-logit)
 
     def embed(self, x: Tensor) -> Tensor:
-        """What the last layer gets."""
         hidden = self.network.hidden(x.transpose(1, 2).unsqueeze(1))  # (S, 1, h, B)
         return hidden.squeeze(1).transpose(1, 2)

@@ -44,11 +44,9 @@ class Model:
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
         return next(self.backbone.parameters()).device
 
     def copy(self) -> Model:
-        """An independent model in the same state."""
         twin = Model(copy.deepcopy(self.backbone), copy.deepcopy(self.rngs), self.learning_rate)
         twin._moments = copy.deepcopy(self._newest_moments)
         twin.history = copy.deepcopy(self.history)

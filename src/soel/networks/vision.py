@@ -49,7 +49,6 @@ class Norm(nn.Module):
         self.variance: Tensor
 
     def forward(self, x: Tensor) -> Tensor:
-        """The same shape."""
         return F.batch_norm(x, self.mean, self.variance, self.weight, self.bias, self.training, 0.1, 1e-5)
 
 
@@ -191,7 +190,6 @@ class MHRot(Backbone):
         return torch.cat([first for first, _ in pairs], dim=1), torch.cat([second for _, second in pairs], dim=1)
 
     def embed(self, x: Tensor) -> Tensor:
-        """The features of all 36 views, concatenated."""
         return torch.cat(self._each_block(x, lambda rows: self._features(rows).flatten(2)), dim=1)
 
     def _each_block(self, x: Tensor, compute: Callable[[Tensor], Result]) -> list[Result]:

@@ -48,7 +48,6 @@ class SessionLink:
         return count_new_labels(self.session.state)
 
     def tell(self, given: FeedbackIn) -> dict[str, Any]:
-        """Store one answer."""
         answer = Answer(given.id, read_verdict(given.label), given.note)
         stored = record_feedback(self.session, [(given.who, answer)])
         return {"id": given.id, "stored": stored.n_stored, "labels_waiting": self.count_waiting()}

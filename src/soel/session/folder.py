@@ -147,7 +147,6 @@ class SessionFolder:
 
     @property
     def n_items(self) -> int:
-        """How many items the pool has."""
         n_items = self.pools[-1].n_items
         return self.config.n_items if n_items is None else n_items
 
@@ -162,7 +161,6 @@ class SessionFolder:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The item ids, in row order."""
         ids, path = self._read_json(IDS), self.home / IDS
         if not isinstance(ids, list) or len(ids) != self.n_items:
             raise DamagedError(f"{path} is not this session's list of items; restore it from a copy.")
@@ -170,7 +168,6 @@ class SessionFolder:
 
     @cached_property
     def pool(self) -> Floats:
-        """The features (N, d), mapped from disk."""
         return self._read_array(FEATURES, n_rows=self.n_items)
 
     @cached_property
@@ -225,7 +222,6 @@ class SessionFolder:
 
     @property
     def grid(self) -> Grid:
-        """Where the patches of a picture lie in it."""
         note: dict[str, Any] = self.media_note["grid"]
         pairs: dict[str, Any] = {name: tuple(value) for name, value in note.items() if isinstance(value, list)}
         return Grid(**note | pairs)

@@ -194,7 +194,6 @@ class Turn:
 
     @property
     def items(self) -> tuple[str, ...]:
-        """All of them in order."""
         return (*(lease.item for lease in self.held), *self.free, *(() if self.held or self.free else self.elsewhere))
 
 

@@ -207,7 +207,6 @@ class MediaPart:
 
     @cached_property
     def items(self) -> tuple[MediaItem, ...]:
-        """All of them, in the order of the list that was kept."""
         rows = read_rows(self.folder.source)
         return tuple(
             MediaItem(row["id"], row["name"], row.get("category", ""), row.get("clip", ""), None, _time(row))
@@ -227,7 +226,6 @@ class MediaPart:
         return ImageFiles(place.name, self.items, (), tuple(base / path for path in note["paths"]))
 
     def picture(self, row: int) -> np.ndarray:
-        """The picture of one of the items."""
         item = self.items[row]
         if item.id not in self._rows:
             raise SessionError(f"The picture of {item.id} is not where the session found it. Restore the files.")
@@ -261,7 +259,6 @@ class SessionMedia:
 
     @property
     def grid(self) -> Grid:
-        """Where the places of a map lie in a picture."""
         return self.folder.grid
 
     def mapped(self, item: str, size: int, values: Floats) -> bytes:
@@ -269,7 +266,6 @@ class SessionMedia:
         return draw_overlay(shrink(self.picture(item), size), values, self.grid)
 
     def picture(self, item: str) -> np.ndarray:
-        """The picture (H, W, 3) itself."""
         number, row = self.folder.rows[self._row_of[item]].tolist()
         return self._parts[number].picture(row)
 

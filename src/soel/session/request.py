@@ -229,11 +229,9 @@ class Creation:
 
     @property
     def is_done(self) -> bool:
-        """Whether the session is there."""
         return (self.folder / CONFIG).is_file()
 
     def start(self) -> None:
-        """Begin, or join what another process has begun already."""
         self.make_place()
         try:
             self._process = begin(self.place, CREATE, self._request.to_text(), self._store)
@@ -256,5 +254,4 @@ class Creation:
         self._process = 0
 
     def clear(self) -> None:
-        """Remove what was known of it."""
         remove_marked(self.place)

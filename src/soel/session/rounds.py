@@ -123,7 +123,6 @@ class Round:
 
     @cached_property
     def items(self) -> frozenset[str]:
-        """The ids of all items drawn."""
         return frozenset(draw.item for draw in self.draws)
 
 

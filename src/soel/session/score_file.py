@@ -276,11 +276,9 @@ class _Scored:
     picture: Callable[[int], np.ndarray]
 
     def scored(self, row: int) -> ScoredPicture:
-        """One of them."""
         return ScoredPicture(self.items[row].name, self.items[row].id, float(self.scores[row]))
 
     def mapped(self, row: int, detector: PlaceDetector, grid: Grid) -> MappedPicture:
-        """One of them with its map."""
         values = detector.maps(self.patches[[row]])[0] / detector.limit
         return MappedPicture(**vars(self.scored(row)), picture=self.picture(row), values=values, grid=grid)
 

@@ -333,8 +333,7 @@ class Session(Labelling):
 
     def _draw_check(self, state: SessionState, n: int) -> Round:
         """A spot check of `n` items, with the pool as the model sees it."""
-        ref, model = self.fitted()
-        place = self.folder_with(state.pools)
+        (ref, model), place = self.fitted(), self.folder_with(state.pools)
         scores, embeddings = self.learner.look(model, pool_of(place))
         seed = (self.config.seed, len(state.labels), len(state.rounds))
         fresh, cut = find_candidates(state, place.ids).fresh, model.threshold
@@ -365,8 +364,8 @@ class Session(Labelling):
         else:
             name, digest = save_record(place.rounds, number, PoolRecord(proposal.scores, proposal.embeddings))
         strategy, options = settings["strategy"], settings["strategy_options"] | ({NOT_SURE: True} if not_sure else {})
-        after = state.last_event
-        return Round(number, draws[:n], draws[n:], ref, proposal.seed, strategy, options, name, digest, after)
+        seed, after = proposal.seed, state.last_event
+        return Round(number, draws[:n], draws[n:], ref, seed, strategy, options, name, digest, after)
 
     def _measure_advice(self, state: SessionState, model: Fitted) -> StoppingAdvice | None:
         ids, scores = self.folder_with(state.pools).ids, model.pool_scores

@@ -136,7 +136,6 @@ class MemoryCopy:
         return _marks(self._path) == self._seen
 
     def close(self) -> None:
-        """Let go of the copy."""
         self.engine.dispose()
         self._anchor.close()
 

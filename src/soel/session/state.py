@@ -91,7 +91,6 @@ class NamedEffect:
 
     @property
     def message(self) -> Message:
-        """In words."""
         counts = {"moved": self.n_moved, "alarms": self.n_alarms}
         return Message("because.effect" if self.n_moved else "because.nothing", {"n": self.n_answers, **counts})
 
@@ -195,7 +194,6 @@ class SessionState:
 
     @property
     def pool(self) -> PoolRef:
-        """The pool that holds now."""
         return self.pools[-1]
 
     def pools_of(self, drawn: Round) -> tuple[PoolRef, ...]:
@@ -204,7 +202,6 @@ class SessionState:
 
     @property
     def round(self) -> Round | None:
-        """The round drawn last."""
         return self.rounds[-1] if self.rounds else None
 
     @cached_property
@@ -255,7 +252,6 @@ class SessionState:
         return sorted(found, key=lambda event: event.number)
 
     def vote_of(self, item: str, who: str) -> Vote | None:
-        """What this annotator says about an item."""
         return self.answers[item].vote_of(who) if item in self.answers else None
 
     def notes_of(self, item: str) -> tuple[Note, ...]:
@@ -269,7 +265,6 @@ class SessionState:
         return tuple(note for note in newest.values() if note.text)
 
     def note_of(self, item: str, who: str) -> str:
-        """What this annotator wrote about an item."""
         return next((note.text for note in self.notes_of(item) if note.who == who), "")
 
     def round_of(self, item: str) -> int:
@@ -326,5 +321,4 @@ class SessionState:
 
     @property
     def n_anomalies(self) -> int:
-        """How many items are labelled anomalies."""
         return sum(label == ANOMALY for label in self.labels.values())

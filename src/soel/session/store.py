@@ -226,7 +226,6 @@ class SqlStore:
         self._compare_last()
 
     def close(self) -> None:
-        """Let go of the file or the server."""
         self._engine.dispose()
         if self._copy is not None:
             self._copy.close()

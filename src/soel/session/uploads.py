@@ -51,7 +51,6 @@ class Uploads:
         return size + len(piece)
 
     def folder(self, upload: str) -> Path:
-        """Where the files are."""
         return self._place(upload) / FILES
 
     def data(self, upload: str) -> Path:
@@ -71,7 +70,6 @@ class Uploads:
         mark(self._place(upload))
 
     def remove(self, upload: str) -> None:
-        """These are not needed any more."""
         remove_marked(self._place(upload))
 
     def _begin(self, upload: str) -> None:

@@ -64,7 +64,6 @@ class Watched:
 
     @property
     def n_alarms(self) -> int:
-        """Of this run."""
         return sum(night.n_alarms for night in self.nights)
 
 

@@ -89,7 +89,6 @@ class Stream:
 
     @property
     def all_columns(self) -> tuple[str, ...]:
-        """The columns that its files have."""
         return self.formats[0].columns
 
     @cached_property
@@ -99,7 +98,6 @@ class Stream:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The columns that are features, in order."""
         return tuple(name for name in self.columns if name not in self._aside)
 
     @property

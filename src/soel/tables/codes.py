@@ -94,7 +94,6 @@ class Code(ABC):
         """Write the features of a column (N,) into zeros (N, number of features)."""
 
     def numbers(self, values: Values) -> Floats:
-        """The numbers (N,) that are counted for drift."""
         return values
 
     def categories_of(self, values: Values) -> Values:
@@ -138,7 +137,6 @@ class Code(ABC):
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Code:
-        """Back from plain values, as the code of their kind."""
         found = [code for code in _subclasses(Code) if code.kind == values["kind"]]
         if not found:
             raise ValueError(f"unknown kind of column {values['kind']!r}")

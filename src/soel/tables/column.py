@@ -92,7 +92,6 @@ class Column:
         return not self.doubt
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; what has its default is left out of the form."""
         form = {key: value for key, value in asdict(self.form).items() if value != getattr(PLAIN, key)}
         return asdict(self) | {"form": form}
 

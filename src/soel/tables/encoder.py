@@ -128,7 +128,6 @@ class Encoder:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Encoder:
-        """Back from the values of `to_json`."""
         try:
             return read_body(cls, values)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -46,7 +46,6 @@ class Frame:
 
     @property
     def used(self) -> Mapping[str, Values]:
-        """The columns that give features."""
         unused = frozenset() if self.schema is None else self.schema.unused
         return {name: values for name, values in self.columns.items() if name not in unused}
 

@@ -58,7 +58,6 @@ class ReadOptions:
         return next((kind for kind in KIND_OPTIONS if name in getattr(self, kind)), None)
 
     def leaves_out(self, name: str) -> bool:
-        """Whether this column is not wanted."""
         return name in self.ignore or bool(self.only and name not in self.only)
 
     @property

@@ -82,7 +82,6 @@ class Schema:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Schema:
-        """Back from the values of `to_json`."""
         try:
             schema = read_body(cls, values)
             unknown = [column.kind for column in schema.columns if column.kind not in KIND_NAMES]

@@ -237,7 +237,6 @@ class Auth:
         return None if held is None or _is_over(held) else User(held.name, held.role, number)
 
     def sign_ins(self) -> dict[str, SignIn]:
-        """Who is signed in, oldest first, by the number of the sign-in."""
         return {number: held for number, held in self._file.state.sign_ins.items() if not _is_over(held)}
 
     def list_invited(self) -> list[User]:

@@ -87,11 +87,9 @@ class ItemView:
     """
 
     def kind(self, item: str) -> ItemKind:
-        """What the item is."""
         raise NotImplementedError
 
     def title(self, item: str) -> str:
-        """What people call it."""
         raise NotImplementedError
 
     def card(self, item: str, labels: Mapping[str, int], look: Look = USUAL, texts: Texts = ENGLISH) -> Card:
@@ -147,7 +145,6 @@ class TableView(ItemView):
         self._kept: OrderedDict[frozenset[str], Mapping[str, _Usual]] = OrderedDict()
 
     def kind(self, item: str) -> ItemKind:
-        """Always a table's row."""
         return "table"
 
     def title(self, item: str) -> str:
@@ -179,7 +176,6 @@ class TableView(ItemView):
         return Card(item, "table", self.title(item), fields, sum(name in far for name in shown), n_fields=len(names))
 
     def columns(self) -> Mapping[str, Values]:
-        """The table's own columns."""
         return self._frame.columns
 
     @cached_property
@@ -284,7 +280,6 @@ class MediaView(ItemView):
         return self._maps is not None and self._maps.has_any
 
     def picture_size(self, item: str) -> tuple[int, int] | None:
-        """Width and height in pixels."""
         height, width = self._media.picture(item).shape[:2]
         return int(width), int(height)
 

@@ -153,7 +153,6 @@ class Preparation:
                 self._making.start()
 
     def fail(self, why: str) -> None:
-        """Note that the session cannot be opened."""
         self._failure = why
 
     def _seconds_left(self, now: JobStatus) -> int | None:

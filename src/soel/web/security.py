@@ -57,7 +57,6 @@ class RateLimit:
             return 0 if len(recent) < MOST_FAILURES else max(1, round(recent[0] + SECONDS - self._clock()))
 
     def note_failure(self, address: str) -> None:
-        """Count a failure."""
         with self._lock:
             self._failures[address] = [*self._recent(address), self._clock()][-MOST_FAILURES:]
             self._failures.move_to_end(address)

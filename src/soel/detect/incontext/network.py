@@ -68,7 +68,6 @@ class CellEmbeddings:
     rows: Array
 
     def part(self, rows: slice) -> CellEmbeddings:
-        """Some of the rows."""
         return CellEmbeddings(self.cells[:, rows], self.rows[:, rows])
 
     @classmethod

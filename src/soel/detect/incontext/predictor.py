@@ -254,7 +254,6 @@ class Predictor:
         return self.context.outputs([self], x, LabelledView.logits)[0]
 
     def log_odds(self, x: Floats) -> Floats:
-        """Log odds (n,) of being an anomaly."""
         return self.context.outputs([self], x, lambda _, outputs: outputs.chances[0])[0]
 
     def shares(self) -> Floats:

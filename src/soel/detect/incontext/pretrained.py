@@ -121,7 +121,6 @@ class Pretrained(Detector):
         )
 
     def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of encoded rows (n, d)."""
         return self._score(self._ordered(x), None)
 
     def score_changed(self, x: Floats, sources: Floats) -> Floats:
@@ -171,11 +170,9 @@ class Pretrained(Detector):
         return self._mix(x, weight)
 
     def rough_score(self, x: Floats) -> Floats:
-        """Scores (n,) by distances alone."""
         return self.with_labels.score(self._ordered(x))
 
     def find_known(self, x: Floats) -> Rows:
-        """Which rows are of the context: they have been read."""
         return np.flatnonzero(np.isin(keys(self._ordered(x)), self._encoded.own))
 
     def chance(self, x: Floats) -> Floats:
@@ -193,7 +190,6 @@ class Pretrained(Detector):
         return n_anomalies / (n_anomalies + HALF_WEIGHT)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All it has learnt, by name."""
         rows = self.context
         own: dict[str, Any] = {
             "context": rows.values,
@@ -209,7 +205,6 @@ class Pretrained(Detector):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pretrained:
-        """The detector back from its arrays."""
         find_weights(float(arrays["weights"]))  # refuses other ones now, not with the first row
         values = np.asarray(arrays["context"], np.float32)
         seed, n_beyond, weights = (int(arrays[name]) for name in ("seed", "beyond", "weights"))

@@ -35,11 +35,9 @@ class RowFeatures:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Of the parts."""
         return tuple(cls.__dataclass_fields__)
 
     def first(self, n_rows: int) -> RowFeatures:
-        """The first rows alone."""
         rows = slice(0, n_rows)
         z, g, cells, scores = (part[:, rows] for part in (self.z, self.g, self.cells, self.scores))
         return RowFeatures(z, g, cells, scores, self.distances[:, :, rows], self.nodes[:, :, rows])
@@ -61,7 +59,6 @@ class Origin:
     same: Array
 
     def part(self, rows: slice) -> Origin:
-        """Of some of the rows."""
         return Origin(self.rows[:, rows], self.same[rows])
 
     @property

@@ -48,7 +48,6 @@ class Surrogate:
         return replace(surrogate, border=border)
 
     def score(self, x: Floats, distances: Floats) -> Floats:
-        """Scores (n,) of rows (n, d)."""
         scores = np.empty(len(x))
         for start in range(0, len(x), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
@@ -60,12 +59,10 @@ class Surrogate:
         return scores
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All its parameters, by name."""
         return {name: np.asarray(value, np.float32) for name, value in asdict(self).items()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Surrogate:
-        """The surrogate back from its arrays."""
         values: dict[str, Any] = {name: value if value.ndim else float(value) for name, value in arrays.items()}
         return cls(**values)
 

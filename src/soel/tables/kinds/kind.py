@@ -101,14 +101,12 @@ class ColumnSource:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no cell has a value."""
         if self.texts is None:
             return self.cells.is_empty
         return self.texts.null_count == len(self.texts) or (self.asked is not None and not self.words.n_cells)
 
     @cached_property
     def words(self) -> Words:
-        """How often each text occurs."""
         return count_words(self.as_texts)
 
     @cached_property
@@ -166,7 +164,6 @@ class ColumnKind:
         return False
 
     def show(self, column: Column, values: Values) -> Values:
-        """The values as a person reads them."""
         return values
 
     def fit(self, column: Column, values: Values, scaling: str) -> Code:
@@ -174,7 +171,6 @@ class ColumnKind:
         raise NotImplementedError(f"columns of kind {self.name} give no features")
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return self.into
 
     def asked_in_vain(self, source: ColumnSource) -> DataError:
@@ -270,7 +266,6 @@ class Words:
 
     @property
     def share(self) -> float:
-        """How many of the cells are distinct."""
         return self.n_distinct / max(self.n_cells, 1)
 
 
