@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import threading
 import time
@@ -30,7 +31,8 @@ def new_rows() -> list[dict[str, object]]:
     return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
 
 
-def test_an_alarm_is_explained_answered_and_learnt_from(fitted: Path) -> None:
+def test_an_alarm_is_explained_answered_and_learnt_from(fitted: Path, tmp_path: Path) -> None:
+    fitted = Path(shutil.copytree(fitted, tmp_path / "work"))
     session = open_session(fitted)
     with ExitStack() as leaving:
         desk = open_desk(fitted, session, leaving)

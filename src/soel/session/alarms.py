@@ -13,6 +13,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,7 @@ def keep_served(place: SessionFolder, rows: Sequence[Mapping[str, Any]]) -> None
                 if end and os.pread(file.fileno(), 1, end - 1) != b"\n":  # a killed process left a line unfinished
                     end = os.pread(file.fileno(), end, 0).rfind(b"\n") + 1
                 if end > MOST_SERVED:
-                    logging.getLogger("soel").warning("%s is full; no more alarms of this day are kept", path)
+                    _say_full(path)
                     return
                 file.truncate(end)
                 file.seek(end)
@@ -108,6 +109,12 @@ def keep_served(place: SessionFolder, rows: Sequence[Mapping[str, Any]]) -> None
                 os.fsync(file.fileno())
     except OSError as error:
         raise explain(error, path, "written") from error
+
+
+@cache
+def _say_full(path: Path) -> None:
+    """Once for each file."""
+    logging.getLogger("soel").warning("%s is full; no more alarms of this day are kept", path)
 
 
 def kept_inputs(place: SessionFolder, state: SessionState) -> list[Night]:
@@ -124,8 +131,13 @@ def _folder(place: SessionFolder) -> Path:
     return folder
 
 
-def read_kept(place: SessionFolder, nights: Sequence[Night], columns: Sequence[str] = COLUMNS) -> Any:
-    """The kept rows of these nights as one Arrow table, in the order of the nights; None where there are none."""
+def read_kept(
+    place: SessionFolder, nights: Sequence[Night], columns: Sequence[str] = COLUMNS, ids: Collection[str] | None = None
+) -> Any:
+    """The kept rows of these nights as one Arrow table, in the order of the nights; None where there are none.
+
+    ids: all that is wanted; others may come with them.
+    """
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     tables, columns = [], list(dict.fromkeys(columns))
     for night in nights:
@@ -134,7 +146,7 @@ def read_kept(place: SessionFolder, nights: Sequence[Night], columns: Sequence[s
             continue
         try:
             if path.suffix == ".jsonl":
-                tables.append(_read_served(path, columns))
+                tables.append(_read_served(path, columns, ids))
             else:
                 tables.append(parquet.read_table(path, columns=columns))
         except FileNotFoundError as error:
@@ -145,10 +157,13 @@ def read_kept(place: SessionFolder, nights: Sequence[Night], columns: Sequence[s
     return arrow.concat_tables(tables, promote_options="permissive") if tables else None
 
 
-def _read_served(path: Path, columns: Sequence[str]) -> Any:
+def _read_served(path: Path, columns: Sequence[str], ids: Collection[str] | None) -> Any:
     """The rows of a day; of those with one id the newest, and what is not finished is not kept yet."""
     arrow = import_module("pyarrow")
     lines = path.read_bytes().rpartition(b"\n")[0].splitlines()
+    if ids is not None:  # a line begins with its id
+        begins = {json.dumps({"alarm_id": item}, ensure_ascii=False)[:-1].encode() for item in ids}
+        lines = [line for line in lines if line.partition(b', "input": ')[0] in begins]
     rows = {row["alarm_id"]: row for row in map(json.loads, lines)}
     flags, figures = ("alarm", "drawn", "sampled", "outside"), ("score", "probability", "p_value")
     types = dict.fromkeys(COLUMNS, arrow.string()) | dict.fromkeys(flags, arrow.bool_())
@@ -166,7 +181,7 @@ def find_kept(
     """
     starts = {item.rpartition("-")[0] for item in ids}
     inputs = [each for each in kept_inputs(place, state) if not each.digest or short(each.digest) in starts]
-    table, wanted = read_kept(place, inputs, ["alarm_id", *columns]), set(ids) - state.gone
+    table, wanted = read_kept(place, inputs, ["alarm_id", *columns], ids), set(ids) - state.gone
     return {row["alarm_id"]: row for row in ([] if table is None else table.to_pylist()) if row["alarm_id"] in wanted}
 
 
