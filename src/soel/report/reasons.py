@@ -18,7 +18,7 @@ from soel.numeric import nearest_of
 from soel.report.outcome import kept_path
 from soel.session import Session
 from soel.session.item_tables import read_encoder, read_items
-from soel.session.rounds import label_vector
+from soel.session.rounds import label_vector, rows_of
 from soel.types import Floats, Kind, Rows
 
 N_TOP = 100  # items with the highest scores that are kept with reasons
@@ -46,11 +46,10 @@ def make_explainer(session: Session, model: Any, share: float = 0.0) -> Explaine
 
 def find_alike(session: Session, model: Any, features: Floats) -> list[str | None]:
     """The labelled item of the session that each row (n, d) resembles most; None where nothing is labelled."""
-    row_of = {item: row for row, item in enumerate(session.ids)}
-    labelled = [item for item in session.state.labels if item in row_of]
-    if not labelled or not len(features):
+    row_of = rows_of(session.ids, session.state.labels)
+    if not row_of or not len(features):
         return [None] * len(features)
-    known = session.folder.pool[[row_of[item] for item in labelled]]
+    known, labelled = session.folder.pool[[*row_of.values()]], [*row_of]
     owner, _ = nearest_of(model.embed(features), model.embed(known))
     return [labelled[at] for at in owner.tolist()]
 
@@ -93,7 +92,7 @@ def explain_session(session: Session) -> Kept:
         alarms = replace(found, rows=tuple(compress(found, is_alarm[top])))
         cells, rows = explainer.encoder.match(frame), top[is_alarm[top]]
         kept["patterns"] = find_in_common(alarms, rows, session.ids, cells) | {"n_alarms": n_alarms}
-    row_of = {item: row for row, item in enumerate(session.ids)}
+    row_of = rows_of(session.ids, more)
     rows = np.array([row_of[item] for item in more if item in row_of and item not in kept["items"]], np.int64)
     if len(rows):
         keep(make_explainer(session, model, SHARE_ASKED), rows, rows)
@@ -119,6 +118,5 @@ def find_why(kept: Kept, item: str) -> RowExplanation | None:
 
 def _place(session: Session) -> Path | None:
     """Where it is kept; None without a model."""
-    state = session.state
-    ref = state.warm_up if state.fit is None else state.fit.model
+    ref = session.state.newest_model
     return None if ref is None else kept_path(session, ref, ".reasons.json")

@@ -29,7 +29,6 @@ from soel.images.views import MOST_EVER, SeenRegion
 from soel.numeric import squares_to
 from soel.scoring.ray import Cluster, run_parts
 from soel.session import Session, SessionFolder
-from soel.session.rounds import ModelRef
 from soel.tables.rows import read_rows
 from soel.text import percent
 from soel.types import Counted, Floats, Progress, Rows
@@ -334,7 +333,7 @@ class SessionMaps:
     @property
     def has_any(self) -> bool:
         """Whether the session looks at places, and has a model that does."""
-        return self.session.folder.patches is not None and self._newest() is not None
+        return self.session.folder.patches is not None and self.session.state.newest_model is not None
 
     def of(self, item: str) -> Floats | None:
         """The map (P,) of a picture in units of the limit; None where there is none."""
@@ -344,11 +343,7 @@ class SessionMaps:
         row = self.session.folder.ids.index(item)
         return np.asarray(detector.maps(patches[[row]])[0] / detector.limit)
 
-    def _newest(self) -> ModelRef | None:
-        state = self.session.state
-        return state.warm_up if state.fit is None else state.fit.model
-
     def _detector(self) -> PlaceDetector | None:
-        ref = self._newest()
+        ref = self.session.state.newest_model
         part = None if ref is None else self.session.load_model(ref).patches
         return None if part is None or not isinstance(part.detector, PlaceDetector) else part.detector

@@ -210,7 +210,7 @@ def items_held(state: SessionState, at: str) -> frozenset[str]:
 
 def find_record(state: SessionState, drawn: Round) -> Round | None:
     """The part of a round that was drawn by the newest model from the pool that holds now: it has that record."""
-    model = state.warm_up if state.fit is None else state.fit.model
+    model = state.newest_model
     same = (part for part in drawn.parts if part.model == model and state.pools_of(part) == state.pools)
     return next(same, None)
 

@@ -193,6 +193,11 @@ class SessionState:
         return self.fits[self.current] if self.current >= 0 else None
 
     @property
+    def newest_model(self) -> ModelRef | None:
+        """That of the fit that scores; before the first label, of the warm-up."""
+        return self.warm_up if self.fit is None else self.fit.model
+
+    @property
     def pool(self) -> PoolRef:
         return self.pools[-1]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from soel.report.view import AlarmLine, FactLine, Histogram, InCommon, ItemKind, Resembled
-from soel.session.marks import Shape
+from soel.session.marks import Region
 from soel.session.people import Person
 from soel.session.worker import JobStatus
 from soel.types import Verdict
@@ -95,20 +95,12 @@ class NoteOut(BaseModel):
     text: str
 
 
-class RegionOut(BaseModel):
-    """One thing that was drawn."""
-
-    shape: Shape
-    points: list[tuple[float, float]]
-    radius: float = 0.0
-
-
 class MarkOut(BaseModel):
     """What somebody drew on a picture. mine: whether it is this user's."""
 
     who: str
     mine: bool
-    regions: list[RegionOut]
+    regions: list[Region]
 
 
 class MarksOut(BaseModel):

@@ -12,7 +12,6 @@ from typing import Literal, Protocol
 
 from soel.errors import SessionError, SoelError, StorageError, UnknownItemError
 from soel.files import write_whole
-from soel.records import body_of
 from soel.report.outcome import has_outcome
 from soel.report.view import Picture, Resembled
 from soel.session import Answer, Answered, Session, SessionState
@@ -218,7 +217,7 @@ class ViewModel:
     def marks(self, user: User, item: str, state: SessionState) -> list[MarkOut]:
         """What was drawn on an item. state: as far as this user may know it."""
         drawn = state.marks.get(item, ())
-        return [MarkOut(who=mark.who, mine=mark.who == user.name, regions=body_of(mark)["regions"]) for mark in drawn]
+        return [MarkOut(who=mark.who, mine=mark.who == user.name, regions=[*mark.regions]) for mark in drawn]
 
     def answer(self, user: User, answer: Answer) -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training.
