@@ -60,14 +60,21 @@ def _overview(judged: Sequence[Judged]) -> str:
 
 
 def _false_alarms(judged: Sequence[Judged], groups: dict[str, list[Judged]]) -> str:
-    """Runs and tables that keep the rate as far as luck allows; in brackets those of an exact procedure."""
+    """Runs and tables that keep the rate as far as chance allows; in brackets those of an exact procedure."""
     rows = []
     for promise in _promises(judged):
         for name, group in groups.items():
             counts = [(each.source.name, kept.count) for each, kept in _of(group, promise) if kept.count is not None]
             if counts:
                 rows.append([promise, name, *_loudness(counts)])
-    columns = ["mean", "runs within luck", "tables within luck", "tables at most nominal", "anomalies found", "runs"]
+    columns = [
+        "mean",
+        "runs within chance",
+        "tables within chance",
+        "tables at most nominal",
+        "anomalies found",
+        "runs",
+    ]
     return format_table(["promise", "of", *columns], rows)
 
 

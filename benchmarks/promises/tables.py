@@ -11,7 +11,7 @@ from scipy.stats import betabinom
 
 from soel.types import Floats
 
-LUCK = 0.05  # of tables and of runs, an exact procedure would be called too loud on so many at most
+CHANCE = 0.05  # of tables and of runs, an exact procedure would be called too loud on so many at most
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of some runs together. is_within: not more false alarms than luck allows. is_below: at most the nominal rate.
+    """Of some runs together. is_within: not more false alarms than chance allows. is_below: at most the nominal rate.
 
     exact_within, exact_below: how often an exact procedure, with references as large, would be.
     """
@@ -55,7 +55,7 @@ class Verdict:
 
 
 def judge_runs(counts: Sequence[Count]) -> Verdict:
-    """A one-sided test of all runs together at the level LUCK.
+    """A one-sided test of all runs together at the level CHANCE.
 
     Runs of a table draw their pools anew and independently, so that the chances of their sum are a convolution.
     """
@@ -64,8 +64,8 @@ def judge_runs(counts: Sequence[Count]) -> Verdict:
     tails = np.cumsum(law[::-1])[::-1]  # of so many or more
     numbers = np.arange(len(law))
     return Verdict(
-        bool(tails[n_false] >= LUCK),
+        bool(tails[n_false] >= CHANCE),
         n_false <= most + 1e-9,
-        float(law[tails >= LUCK].sum()),
+        float(law[tails >= CHANCE].sum()),
         float(law[numbers <= most + 1e-9].sum()),
     )

@@ -14,7 +14,7 @@ from benchmarks.promises.judge import Kept, judge, judge_share
 from benchmarks.promises.runs import BUDGETS, Asked, Run, Start, Turn, make_runs, order_turns, path_of, read_run
 from benchmarks.promises.sentences import judge_sentences
 from benchmarks.promises.summary import Judged, summarise
-from benchmarks.promises.tables import LUCK, Count, judge_runs
+from benchmarks.promises.tables import CHANCE, Count, judge_runs
 from benchmarks.promises.tasks import SHARES, Cell, Source, find_sources, task_of
 
 from soel.settings import PAPER, PROFILES, Profile
@@ -152,7 +152,7 @@ def test_the_law_of_false_alarms_by_hand() -> None:
     assert count_of(0, 0.001).law().tolist() == [1] + [0] * 10  # no alarm could be raised at all
 
 
-def test_more_false_alarms_than_luck_allows_are_noticed() -> None:
+def test_more_false_alarms_than_chance_allows_are_noticed() -> None:
     assert judge_runs([count_of(0, 0.02)]).is_within
     assert not judge_runs([count_of(10, 0.02)]).is_within
     assert not judge_runs([count_of(1, 0.001)]).is_within
@@ -174,8 +174,8 @@ def test_an_exact_procedure_passes_as_often_as_is_said() -> None:
         verdicts.append(judge_runs(counts))
     assert np.mean([each.is_within for each in verdicts]) == pytest.approx(verdicts[0].exact_within, abs=0.015)
     assert np.mean([each.is_below for each in verdicts]) == pytest.approx(verdicts[0].exact_below, abs=0.03)
-    assert 1 - LUCK <= verdicts[0].exact_within < 1
-    assert verdicts[0].exact_below < 0.8  # the nominal rate itself is no test of one table: luck exceeds it often
+    assert 1 - CHANCE <= verdicts[0].exact_within < 1
+    assert verdicts[0].exact_below < 0.8  # the nominal rate itself is no test of one table: chance exceeds it often
 
 
 def test_the_summary_says_how_many_tables_keep_the_rate() -> None:

@@ -119,7 +119,7 @@ def test_the_direction_points_to_where_anomalies_lie() -> None:
     assert linear.heldout_auroc > 0.9
 
 
-def test_labels_by_chance_foretell_nothing() -> None:
+def test_labels_by_chance_predict_nothing() -> None:
     rng = np.random.default_rng(0)
     found = []
     for _ in range(20):

@@ -81,7 +81,7 @@ def test_values_are_bent_as_torch_does_it_from_far_below_to_far_above() -> None:
 
 
 @pytest.mark.parametrize("hidden", [None, whole(3, 6, 11) == 0])
-def test_attention_hears_the_same(hidden: np.ndarray | None) -> None:
+def test_attention_is_the_same_on_numpy_and_torch(hidden: np.ndarray | None) -> None:
     q, keys, heard = values(2, 3, 6, 5, scale=3), values(2, 3, 11, 5, seed=1), values(2, 3, 11, 4, seed=2)
     found = ops.cross_attend(q, keys, ops.lay_out_values(keys, heard), 4, hidden)
     q_, keys_, heard_ = (torch.from_numpy(x) for x in (q, keys, heard))

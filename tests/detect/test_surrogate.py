@@ -1,4 +1,4 @@
-"""The surrogate: its formula layer by layer, what it is taught, and what is kept of it."""
+"""The surrogate: its formula layer by layer, what it is fitted to, and what is kept of it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def rows(n_rows: int = 400, seed: int = 0) -> tuple[Floats, Floats, Floats]:
 
 
 @pytest.fixture(scope="module")
-def taught() -> Surrogate:
+def fitted() -> Surrogate:
     return Surrogate.fit(*rows(), seed=0)
 
 
-def test_the_teacher_is_asked_about_the_highest_share(taught: Surrogate) -> None:
+def test_the_network_is_asked_about_the_highest_share(fitted: Surrogate) -> None:
     x, distances, _ = rows()
-    above = taught.score(x, distances) > taught.border
+    above = fitted.score(x, distances) > fitted.border
     assert above.mean() == pytest.approx(EXACT_SHARE, abs=1 / len(x))
 
 
-def test_scores_come_in_the_teacher_s_own_unit(taught: Surrogate) -> None:
+def test_scores_come_in_the_network_s_own_unit(fitted: Surrogate) -> None:
     x, distances, scores = rows(seed=2)
-    assert np.abs(taught.score(x, distances) - scores).mean() < 0.1 * scores.std()
+    assert np.abs(fitted.score(x, distances) - scores).mean() < 0.1 * scores.std()
     far = Surrogate.fit(*rows()[:2], rows()[2] * 50 + 1000, seed=0)
     assert np.abs(far.score(x, distances) - (scores * 50 + 1000)).mean() < 0.1 * 50 * scores.std()
 

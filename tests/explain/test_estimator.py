@@ -124,7 +124,7 @@ def test_a_changed_row_is_scored_without_the_one_it_was_made_of() -> None:
 def test_rows_as_they_are_and_changed_ones_are_scored_together_as_apart(
     monkeypatch: pytest.MonkeyPatch, large_pool: int
 ) -> None:
-    """Rows of the context among them, and new ones; with a student, and without."""
+    """Rows of the context among them, and new ones; with a surrogate, and without."""
     monkeypatch.setattr(pretrained, "LARGE_POOL", large_pool)
     rng = np.random.default_rng(0)
     pool, labels = rng.normal(size=(200, 6)).astype(np.float32), np.full(200, UNLABELLED, np.int8)

@@ -1,4 +1,4 @@
-"""An expert labels in a real browser while answers are heard: the order that was drawn gives way to better items."""
+"""An expert labels in a real browser while questions follow the answers: a drawn order gives way to better items."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PASSES = 4  # over the pool in a fit
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
 UP, DOWN = 2.0, 1.0  # what a patch gains that points where an anomalous one does, and loses where a normal one does
-TAUGHT = {ANOMALY: 3, NORMAL: 5}  # worst patches of a labelled picture that stand for its label
+LABEL_PATCHES = {ANOMALY: 3, NORMAL: 5}  # worst patches of a labelled picture that stand for its label
 MOST_MARKED, MOST_PICTURES = 20, 200  # patches of one picture, and pictures of each label, that teach
 ASKED, KEPT = 2000, 16  # pictures that questions are chosen among, and patches of each that are kept for it
 LARGEST = 6e4  # that half precision holds
@@ -97,7 +97,7 @@ class Patches(PlaceDetector):
         tell(2)
         kept = _unsuspected(raw, labels[rows])
         normal, fitted = Gaussians.of(moments.without(x, rows[~kept])), rows[kept]
-        taught = {
+        worst = {
             label: _directions(normal, x, np.flatnonzero(labels == label), label, marked, rng)
             for label in (ANOMALY, NORMAL)
         }
@@ -109,8 +109,8 @@ class Patches(PlaceDetector):
             limit=np.ones(1, np.float32),
             middle=np.zeros(1, np.float32),
             spread=np.ones(1, np.float32),
-            anomalous=taught[ANOMALY],
-            harmless=taught[NORMAL],
+            anomalous=worst[ANOMALY],
+            harmless=worst[NORMAL],
             asked=np.zeros(1, np.float32),
             arms=np.zeros((0, KEPT, x.shape[2]), np.float16),
         )
@@ -146,7 +146,9 @@ class Patches(PlaceDetector):
         rows, arms = rows[:-1], self.arms.astype(np.float32)  # (R, K, D), the worst first
         lengths = np.linalg.norm(arms, axis=2)
         units = arms / np.maximum(lengths, SMALLEST)[..., None]
-        more = {label: units[labels[rows] == label, :n].reshape(-1, units.shape[2]) for label, n in TAUGHT.items()}
+        more = {
+            label: units[labels[rows] == label, :n].reshape(-1, units.shape[2]) for label, n in LABEL_PATCHES.items()
+        }
         anomalous, harmless = np.vstack([self.anomalous, more[ANOMALY]]), np.vstack([self.harmless, more[NORMAL]])
         before = _worst(lengths * _factor(units, self.anomalous, self.harmless))
         return rows, (_worst(lengths * _factor(units, anomalous, harmless)) - before) / self.spread
@@ -224,7 +226,7 @@ def _directions(
     for row, distances in zip(rows, normal.measure(x, rows), strict=True):
         places = np.argsort(-distances, kind="stable")
         pointed_at = label == ANOMALY and marked is not None and bool(marked[row].any())
-        places = places[marked[row][places]][:MOST_MARKED] if pointed_at else places[: TAUGHT[label]]  # type: ignore[index]
+        places = places[marked[row][places]][:MOST_MARKED] if pointed_at else places[: LABEL_PATCHES[label]]  # type: ignore[index]
         found.append(normal.arms(x[row][places], places))
     arms = np.concatenate(found)
     return np.asarray(arms / np.maximum(np.linalg.norm(arms, axis=1, keepdims=True), SMALLEST), np.float32)

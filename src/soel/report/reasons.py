@@ -29,7 +29,7 @@ NOTHING: Kept = {"items": {}, "resembles": {}, "patterns": None}
 
 
 def make_explainer(session: Session, model: Any, share: float = 0.0) -> Explainer:
-    """Explains rows of a session's table. model: of its last fit, or of before the first label. share: of the pool
+    """Explains rows of a session's table. model: of its last fit, or of the warm-up. share: of the pool
     that is to be told from ordinary rows, where fewer are alarms.
     """
     if session.pool.kind is not Kind.TABLE:

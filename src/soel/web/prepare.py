@@ -167,7 +167,7 @@ class Preparation:
 class SwitchingApp:
     """The app of the preparation, until that of the session takes its place.
 
-    then: opens the session. on_progress: hears of each look, and of None at the end.
+    then: opens the session. on_progress: called with each look, and with None at the end.
     """
 
     def __init__(

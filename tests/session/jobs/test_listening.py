@@ -1,4 +1,4 @@
-"""The process that hears answers: better questions while people label, and nothing lost when it dies."""
+"""The process that follows answers: better questions while people label, and nothing lost when it dies."""
 
 from __future__ import annotations
 

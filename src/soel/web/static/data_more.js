@@ -6,7 +6,7 @@ import { showReading } from "./reading.js";
 import { newUpload, sendFile } from "./upload.js";
 import { t } from "./text.js";
 
-// Sends a form; says below it what came of it. onDone: hears of it, too
+// Sends a form; says below it what came of it. onDone: called with it, too
 function act(form, place, task, onDone) {
   find(form)?.addEventListener("submit", async (event) => {
     event.preventDefault();
