@@ -11,9 +11,9 @@ import pytest
 
 from soel.assess.metrics import cover_radius
 from soel.cli.main import main
-from soel.scoring.cover_radius import find_space, measure_cover
 from soel.session import Session, SessionOptions, create
 from soel.session.item_tables import read_encoder
+from soel.session.pool import find_space, measure_cover
 from soel.settings import PAPER
 from soel.tables.frame import read_frame
 from tests.conftest import make_learner, make_toy

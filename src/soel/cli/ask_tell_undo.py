@@ -105,8 +105,8 @@ def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
     """What thinning costs, for a session on a sample. The round is drawn already: nothing here may fail."""
     if not session.folder.all_data:
         return {}, []
-    from soel.scoring.cover_radius import measure_cover
     from soel.session.item_tables import read_encoder
+    from soel.session.pool import measure_cover
 
     try:
         with progress_bar("Looking at all rows") as bar:

@@ -1,4 +1,4 @@
-"""Why a row is an alarm: the smallest change that would make it ordinary, and what alarms have in common."""
+"""Why a row is an alarm: the smallest change that would make it ordinary."""
 
 from soel.explain.explainer import Explainer
 from soel.explain.explanation import Explanation, Reason, RowExplanation, localise, name_group, show_cell

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from soel.explain import Explanation, Reason, RowExplanation
-from soel.explain.patterns import MOST_CONDITIONS, find_in_common, find_patterns, find_rule
+from soel.report.reasons import MOST_CONDITIONS, find_in_common, find_patterns, find_rule
 
 
 def explained(*groups: tuple[int, ...]) -> Explanation:
