@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from benchmarks.faults.harness import FAULTS, build_shim, run, tabulate
+from benchmarks.faults.judge import Known, Line, judge, read_known
+from benchmarks.faults.work import work, write_table
 
-from tests.faults.harness import FAULTS, build_shim, run, tabulate
-from tests.faults.judge import Known, Line, judge, read_known
-from tests.faults.work import work, write_table
 from tests.session.fake_learner import use_fake_learner
 
 Worked = tuple[Path, Path, list[Line]]

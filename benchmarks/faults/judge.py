@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.faults.work import GUIDELINES, N_ITEMS, N_MORE, WHO, verdict_of, work
 from soel.session import Session, create
 from soel.session.check import check_session
 from soel.session.item_tables import read_items
-from tests.faults.work import GUIDELINES, N_ITEMS, N_MORE, WHO, verdict_of, work
 
 Line = tuple[str, str, str]
 

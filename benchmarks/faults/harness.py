@@ -1,4 +1,4 @@
-"""Faults at every call of a session that changes the disk: `python -m tests.faults.harness SCRATCH [N ...]`.
+"""Faults at every call of a session that changes the disk: `python -m benchmarks.faults.harness SCRATCH [N ...]`.
 
 Started with the shim preloaded. Each attempt is a fork: it works on a new session until its n-th call fails or ends it;
 a second fork judges what is there, and goes on. Prints one JSON line for each attempt. N: which calls, all by default.
@@ -49,7 +49,7 @@ def run(scratch: Path, shim: Path, calls: Iterable[int] = ()) -> Iterator[dict[s
     root = Path(__file__).parents[2]
     paths = [str(root), str(root / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
-    words = [sys.executable, "-m", "tests.faults.harness", str(scratch), str(shim), *map(str, calls)]
+    words = [sys.executable, "-m", "benchmarks.faults.harness", str(scratch), str(shim), *map(str, calls)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True) as process:
         assert process.stdout is not None
         try:
@@ -78,9 +78,10 @@ def tabulate(attempts: Iterable[dict[str, Any]]) -> dict[str, Counter[str]]:
 
 def main(scratch: Path, shim: ctypes.CDLL, calls: list[int]) -> None:
     """Be the process whose forks work and fail."""
-    from tests.faults.judge import judge
-    from tests.faults.work import work, write_table
     from tests.session.fake_learner import use_fake_learner
+
+    from benchmarks.faults.judge import judge
+    from benchmarks.faults.work import work, write_table
 
     use_fake_learner(pytest.MonkeyPatch())
     table, place = scratch / "table.csv", scratch / "place"
@@ -123,7 +124,7 @@ def main(scratch: Path, shim: ctypes.CDLL, calls: list[int]) -> None:
             how = "raw" if "raw" in raised else "told" if raised else ""
             words = [line[2] for line in lines if line[0] == "raise"]
             report = {"fault": fault, "n": n, "n_calls": n_calls, "call": call, "raised": how, "words": words}
-            print(json.dumps(report | {"problems": problems}), flush=True)  # noqa: T201 - this is its answer
+            print(json.dumps(report | {"problems": problems}), flush=True)
 
 
 def in_fork(work: Callable[[Callable[..., None]], object]) -> list[list[str]]:

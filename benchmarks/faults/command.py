@@ -1,17 +1,8 @@
-"""The n-th call of a session that changes the disk fails or ends the process, for every n: nothing may be lost.
-
-`python -m benchmarks faults`. Below Python, so SQLite's own writes, syncs and renames are among the calls. Each fault
-is met on a session of its own; afterwards all that was acknowledged is there, nothing half-written, and work goes on.
-
-In parts: `python -m benchmarks.faults FILE --seconds 200` keeps every attempt in FILE, goes on where FILE ends, and
-prints the table of what is in it.
-"""
+"""The command: makes attempts, keeps them, prints the table."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Generator, Sequence
@@ -19,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.faults.harness import FAULTS, build_shim, run, tabulate
+from benchmarks.faults.harness import FAULTS, build_shim, run, tabulate
 
 COLUMNS = ("points", "met", "told", "not in words", "lost", "half-written", "damaged", "left behind", "stuck")
 FLOORS = {"unharmed share": 1.0}
@@ -69,11 +60,3 @@ def _print_table(attempts: Sequence[Attempt]) -> None:
     for attempt in attempts:
         if attempt["problems"]:
             print(f"{attempt['fault']}, call {attempt['n']} ({attempt['call']}): {attempt['problems']}")
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kept", type=Path, metavar="FILE")
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    given = parser.parse_args()
-    sys.exit(go_on(given.kept, given.seconds))
