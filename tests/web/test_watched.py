@@ -76,6 +76,8 @@ def test_only_a_watched_session_shows_the_page_in_its_head(watched: Page, tmp_pa
     (tmp_path / "other").mkdir()
     other = build_page(tmp_path / "other")
     assert 'href="/watched"' not in other.client.get("/items").text
+    keep_served(other.view_model.session.folder, [{"alarm_id": "sent"}])
+    assert 'href="/watched"' in other.client.get("/items").text
     other.view_model.session.close()
 
 
