@@ -20,7 +20,6 @@ NOT_RUN: dict[str, list[str]] = {
     "docs/cite.md": ["data to be fetched, and minutes to hours"],
     "docs/images-and-video.md": ["data to be fetched, and an hour"],
     "docs/labelling-page.md": ["it serves until it is stopped", "it serves until it is stopped"],
-    "docs/pretraining.md": ["training takes minutes of a GPU"],
     "docs/reproduce.md": ["data to be fetched, and minutes to hours"],
     "docs/scale.md": ["a cluster and a bucket that you have"],
     "docs/serve.md": ["Java and Spark"],
