@@ -116,23 +116,26 @@ class FigureTable:
 
 
 def collect(cells: Iterable[Cell], store: CellStore, measures: Sequence[str], titles: Mapping[str, str]) -> FigureTable:
-    """The points of finished cells; those that are not finished, or too large a budget, are left out."""
+    """The points of finished seeds. A seed that lacks a class is left out; so is a value that is not defined."""
     found: dict[Position, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    unfinished = set[tuple[Position, int]]()
     for cell in cells:
         values = store.read(cell) if store.has(cell) else {}
         setting, title = cell.setting, titles.get(cell.dataset, cell.dataset)
         for measure in measures:
+            place = Position(title, cell.method.name, setting.budget, setting.share, str(setting.expert), measure)
             value = values.get(measure)
             if value is not None:
-                place = Position(title, cell.method.name, setting.budget, setting.share, str(setting.expert), measure)
                 found[place][cell.seed].append(value)
-    return FigureTable([_point(place, by_seed) for place, by_seed in found.items()])
-
-
-def _point(place: Position, by_seed: Mapping[int, Sequence[float]]) -> FigurePoint:
-    scale = 1.0 if place.measure in RAW else 100.0
-    values = scale * np.array([np.mean(values) for values in by_seed.values()])
-    return FigurePoint(place, float(values.mean()), float(values.std()), len(values))
+            elif not store.has(cell):
+                unfinished.add((place, cell.seed))
+    points = []
+    for place, by_seed in found.items():
+        scale = 1.0 if place.measure in RAW else 100.0
+        means = [scale * np.mean(values) for seed, values in by_seed.items() if (place, seed) not in unfinished]
+        if means:
+            points.append(FigurePoint(place, float(np.mean(means)), float(np.std(means)), len(means)))
+    return FigureTable(points)
 
 
 Outcome = Literal["holds", "fails", "undecided", "not run"]

@@ -121,7 +121,7 @@ def test_the_page_keeps_figures_that_cannot_be_computed_here(
     assert "| breastw | cover radius |" in page.read_text()
     assert page.read_text() == before
     assert page.with_suffix(".csv").read_text() == figures
-    assert "**cover-radius** (breastw, `authors`, seeds: 1)" in doc.read_text()
+    assert "**cover-radius** (breastw, `authors`, 1 seed)" in doc.read_text()
 
 
 def test_sections_have_places_of_their_own_for_their_figures() -> None:

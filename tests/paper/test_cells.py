@@ -71,3 +71,13 @@ def test_points_are_means_over_seeds_of_means_over_classes(tmp_path: Path) -> No
     (point,) = collect(cells, store, ["f1"], {"breastw": "BreastW"}).points
     assert (point.at.dataset, point.n) == ("BreastW", 2)
     assert (point.mean, point.deviation) == pytest.approx((40.0, 20.0))
+
+
+def test_a_seed_that_lacks_a_class_is_no_figure(tmp_path: Path) -> None:
+    store = CellStore(tmp_path)
+    cells = [replace(CELL, seed=seed, normal=normal) for seed in (40, 41) for normal in (0, 1)]
+    for cell, value in zip(cells[:3], (0.1, 0.3, 0.9), strict=True):
+        store.write(cell, {"f1": value}, 1.0)
+    (point,) = collect(cells, store, ["f1"], {}).points
+    assert (point.n, round(point.mean, 6)) == (1, 20.0)
+    assert not collect(cells[2:], store, ["f1"], {}).points

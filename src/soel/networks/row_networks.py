@@ -138,11 +138,9 @@ CENTRE_MARGIN = 0.1  # a centre at 0 could be reached by zero weights
 class DeepSVDD(Backbone):
     """An MLP whose mean squared distance to the centre of its own initial outputs is the score.
 
-    The paper says: three layers, batch-norm and ReLU between them, and no more. Of what it leaves open, torch's own
-    layers (biases, affine batch-norm) with the mean over the outputs come nearest to its small gaps: on three classes
-    of CIFAR-10 (ResNet-18 vectors, K = 20, one seed) SOEL, Hybr1 and Hybr2 have 77.1, 70.3, 68.5. With the sum over the
-    128 outputs, which brings L0 and L1 = 1 / L0 on other scales, and neither biases nor affine parts it is 73.4, 72.4,
-    50.7; with the mean, a last batch-norm without affine part and the centre at 0 77.7, 67.0, 59.3.
+    The paper says: three layers, batch-norm and ReLU between them, and no more. Torch's own layers (biases, affine
+    batch-norm) and the mean over the outputs come nearest to it of what was tried; `docs/backbones.md` has the figures.
+    The sum over the 128 outputs brings L0 and L1 = 1 / L0 on other scales.
     """
 
     version = 2  # the mean, biases and affine batch-norm
