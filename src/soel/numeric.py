@@ -390,3 +390,8 @@ def _content(given: Any) -> Any:
     if is_dataclass(given):
         return tuple(_content(getattr(given, each.name)) for each in fields(given))
     return given
+
+
+def spread_rows(n_rows: int, most: int) -> Rows:
+    """At most so many positions below `n_rows`, evenly spaced."""
+    return np.unique(np.linspace(0, n_rows - 1, most if n_rows else 0).astype(np.int64))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.scoring.clips import find_intervals, name_intervals, write_intervals
+from soel.scoring.score_table import find_intervals, name_intervals, write_intervals
 from soel.tables.rows import read_rows
 from soel.types import Interval
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from soel.explain.counterfactual import Search
 from soel.explain.explanation import Explanation, Reason, RowExplanation, show_cell
-from soel.explain.groups import MOST_ROWS, Part, find_groups, spread_rows
-from soel.numeric import pairs, single_threaded_blas
+from soel.explain.groups import MOST_ROWS, Part, find_groups
+from soel.numeric import pairs, single_threaded_blas, spread_rows
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.types import ANOMALY, NORMAL, Floats, Labels, Progress, Rows

@@ -49,8 +49,3 @@ def measure_likeness(rows: Floats, column_of: Rows) -> Floats:
     between = np.abs(scaled.T @ scaled)
     starts = np.flatnonzero(np.diff(column_of, prepend=-1))
     return np.asarray(np.maximum.reduceat(np.maximum.reduceat(between, starts, axis=0), starts, axis=1))
-
-
-def spread_rows(n_rows: int, most: int) -> Rows:
-    """At most so many positions below `n_rows`, evenly spaced."""
-    return np.unique(np.linspace(0, n_rows - 1, most if n_rows else 0).astype(np.int64))

@@ -16,8 +16,7 @@ from soel.report.outcome import Outcome, look_at_pool, read_outcome
 from soel.report.quality_words import NO_CHECK, quality_words, unsure_words
 from soel.report.reasons import explain_session
 from soel.report.view import AlarmLine, Alarms, FactLine, Histogram, InCommon, Picture
-from soel.scoring.clips import name_intervals
-from soel.scoring.score_table import name_pictures
+from soel.scoring.score_table import name_intervals, name_pictures
 from soel.session import Session, SessionState
 from soel.session.item_tables import read_items
 from soel.session.pictures import SessionMaps, SessionMedia, open_media

@@ -17,10 +17,19 @@ from soel.images.grids import Grid
 from soel.images.image_items import MediaItem, Skipped
 from soel.images.maps import MappedPicture, ScoredPicture, write_heat_maps
 from soel.report.reasons import find_alike, make_explainer
-from soel.scoring.clips import name_intervals, write_intervals
 from soel.scoring.ray import Cluster, import_ray
 from soel.scoring.score import Scorer
-from soel.scoring.score_table import Answers, Cells, Names, ScoreTable, labels_by_item, name_pictures, name_rows
+from soel.scoring.score_table import (
+    Answers,
+    Cells,
+    Names,
+    ScoreTable,
+    labels_by_item,
+    name_intervals,
+    name_pictures,
+    name_rows,
+    write_intervals,
+)
 from soel.scoring.stream import Beside, RowReasons, check_out, score_stream
 from soel.session import Session
 from soel.session.alarms import find_selected

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from soel.numeric import spread_rows
 from soel.report.view import ItemKind, Picture, Strip
 from soel.session.pictures import SessionMaps, SessionMedia
 from soel.tables.column import Column, Values
@@ -212,8 +213,7 @@ class TableView(ItemView):
 
     @cached_property
     def _reference(self) -> Rows:
-        n_rows = self._frame.n_rows
-        return np.unique(np.linspace(0, n_rows - 1, min(n_rows, N_REFERENCE)).astype(np.int64))
+        return spread_rows(self._frame.n_rows, N_REFERENCE)
 
     def _usual(self, anomalies: frozenset[str]) -> Mapping[str, _Usual]:
         """What is usual beside these anomalies; a few are kept, because users may know of different ones."""

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from soel.errors import UnknownItemError
 from soel.report.reasons import find_why
-from soel.scoring.clips import name_intervals, write_interval_file
+from soel.scoring.score_table import name_intervals, write_interval_file
 from soel.session.labels import export_labels
 from soel.session.score_file import name_items
 from soel.text import Texts
