@@ -19,8 +19,7 @@ from soel.deep import settle
 from soel.detect.detector import PlaceDetector
 from soel.errors import DataError
 from soel.images.extract import extract
-from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extractor
-from soel.images.patches import SMALLEST_SIDE
+from soel.images.extractors import DEFAULT, SMALLEST_SIDE, Extractor, cache_folder, open_extractor
 from soel.images.views import View, choose_shape
 from soel.learner import Learner
 from soel.model import Fitted

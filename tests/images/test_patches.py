@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from soel.images import onnx_extractor
 from soel.images.extract import extract
-from soel.images.extractors import OwnExtractor, Pictures
+from soel.images.extractors import DEPTH, OwnExtractor, Pictures, has_patches, make_patches
 from soel.images.onnx_extractor import OnnxExtractor, middle_outputs, read_model
-from soel.images.patches import DEPTH, has_patches, make_patches
 from soel.images.source import open_source
 from soel.images.views import View
 from soel.types import Floats

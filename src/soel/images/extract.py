@@ -18,9 +18,8 @@ import numpy as np
 from soel.errors import DataError
 from soel.files import explaining, hold_lock, move, parse_json, sync, write_whole
 from soel.images.decode import square
-from soel.images.extractors import Extractor, Pictures
+from soel.images.extractors import DEPTH, Extractor, Patches, Pictures
 from soel.images.image_items import PictureSource, Skipped, describe, fingerprint, reason
-from soel.images.patches import DEPTH, Patches
 from soel.images.views import View
 from soel.numeric import in_order, n_cores, single_threaded_blas
 from soel.types import Floats, Progress, Rows

@@ -10,8 +10,7 @@ import numpy as np
 
 from soel.errors import SchemaError
 from soel.images.extract import extract
-from soel.images.extractors import DEFAULT, cache_folder, open_extractor
-from soel.images.patches import SMALLEST_SIDE
+from soel.images.extractors import DEFAULT, SMALLEST_SIDE, cache_folder, open_extractor
 from soel.images.source import image_array
 from soel.images.views import choose_shape, open_view
 from soel.plugins import is_installed

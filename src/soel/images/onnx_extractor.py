@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from soel.deep import has_gpu
 from soel.errors import DataError, ModelFileError
-from soel.images.extractors import DEFAULT, Pictures, check_pixels, file_digest
+from soel.images.extractors import DEFAULT, Pictures, check_pixels, file_digest, make_patches
 from soel.images.image_items import reason
-from soel.images.patches import make_patches
 from soel.numeric import n_cores
 from soel.plugins import missing_package
 from soel.types import Floats

@@ -13,9 +13,8 @@ from typing import Any
 from soel.errors import ConfigError, DataError, SchemaError
 from soel.images.decode import image_list
 from soel.images.extract import Elsewhere, Features, extract
-from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extractor
+from soel.images.extractors import DEFAULT, SMALLEST_SIDE, Extractor, cache_folder, has_patches, open_extractor
 from soel.images.image_items import PICTURE_LIST, PictureSource, describe, known_labels
-from soel.images.patches import SMALLEST_SIDE, has_patches
 from soel.images.source import Reading, open_source
 from soel.images.views import SeenRegion, View, choose_shape, open_view
 from soel.records import BESIDE

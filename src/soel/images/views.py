@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from soel.errors import ConfigError
 from soel.images.decode import image_library, load_picture
-from soel.images.extractors import Extractor, Pictures
+from soel.images.extractors import SMALLEST_SIDE, VERSION, Extractor, Patches, PatchExtractor, Pictures
 from soel.images.grids import WHOLE, Grid
 from soel.images.image_items import Picture
-from soel.images.patches import SMALLEST_SIDE, VERSION, Patches, PatchExtractor
 from soel.types import Booleans, Floats, Rows
 
 MOST_PIXELS = 1 << 20  # of a picture, where nobody says a resolution: time, disk and the model grow with them
