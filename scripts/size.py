@@ -16,19 +16,19 @@ PACKAGES = ("soel", "soel_paper")
 WRITTEN = {"licences", "results"}  # pages of tables that commands write
 COMMON = {"--help", "--json", "--debug"}
 CEILINGS = {
-    "lines of src": 43_350,
-    "files": 237,
+    "lines of src": 43_150,
+    "files": 232,
     "packages": 17,
-    "imports between packages": 960,
-    "modules with one importer": 48,
-    "module names twice": 3,
-    "class names twice": 2,
+    "imports between packages": 946,
+    "modules with one importer": 42,
+    "module names twice": 2,
+    "class names twice": 0,
     "verbs": 23,  # with serve, watch and models
     "options": 126,
     "options of init": 19,
     "options of label": 19,
-    "words of docs": 32_700,
-    "lines of tests": 38_000,
+    "words of docs": 30_250,
+    "lines of tests": 37_950,
 }
 
 
