@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -63,9 +63,6 @@ class FigurePoint:
     def error(self) -> float:
         """The standard error of the mean; one seed says nothing about it."""
         return float(self.deviation / (self.n - 1) ** 0.5) if self.n > 1 else float("nan")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Reproduction:
         return {
             "artefact": self.artefact.to_json(),
             "profile": self.title,
-            "points": [point.to_json() for point in self.results.points],
+            "points": [asdict(point) for point in self.results.points],
             "verdicts": [{"claim": text, **asdict(verdict)} for text, verdict in self.verdicts],
             "missing": [str(missing) for missing in self.results.missing],
             "made": asdict(self.made),
