@@ -10,9 +10,10 @@ from pathlib import Path
 import torch
 
 from pretraining import checkpoint, compare, tables
+from pretraining.batches import Plan
 from pretraining.evaluate import RULES, evaluate, shown
 from pretraining.export import export
-from pretraining.train import Plan, Run, begin, keep, resume, train
+from pretraining.train import Run, begin, keep, resume, train
 from soel.detect.incontext.network import Shape
 
 

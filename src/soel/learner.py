@@ -29,7 +29,6 @@ from soel.networks.objectives import OBJECTIVES, Objective, Task
 from soel.numeric import single_threaded_blas
 from soel.settings import Profile
 from soel.types import (
-    ANOMALY,
     NO_NAMES,
     NO_ROWS,
     UNLABELLED,
@@ -335,10 +334,8 @@ class Learner:
         if schedule.detector is None:
             return None
         given = (rows, labels, self.seed, share, schedule.detector_options)
-        if schedule.detector == LEARNS_NAMES and any(labels[row] == ANOMALY for row in named):
-            return DETECTORS.get("named").fit(*given, named)  # type: ignore[no-any-return]
         part: type[Detector] = DETECTORS.get(schedule.detector)
-        return part.fit(*given)
+        return part.fit(*given, *([named] if schedule.detector == LEARNS_NAMES else []))
 
     def _fit_patches(
         self, pool: Pool, labels: Labels, share: float | None, unit: float, progress: Progress | None

@@ -102,6 +102,17 @@ def test_tell_by_words_and_undo(run: Run, folder: Path) -> None:
     assert run("undo", folder, "--who", "ann", "--json").document["n_labels"] == 1
 
 
+def test_columns_are_named_with_words(run: Run, folder: Path, table: Path) -> None:
+    first, second = [name for name in read_rows(table)[0] if name not in ("name", "truth")][:2]
+    run("tell", folder, f"=n1=anomaly:{first};{second}", "=n9=normal")
+    out = folder.parent / "labels.csv"
+    run("export", folder, "--out", out)
+    assert [row["because"] for row in read_rows(out)] == [f"{first};{second}", ""]
+    said = run("tell", folder, "=n2=anomaly:nothing")
+    assert said.code == 2
+    assert "nothing" in said.err
+
+
 def test_notes_travel_with_the_sheet(run: Run, folder: Path) -> None:
     sheet = Path(run("ask", folder, "-n", 2, "--json").document["out"])
     rows = read_rows(sheet)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from soel.detect.incontext.pretrained import Pretrained
 from soel.types import Floats
 
-GOLDEN = Path(__file__).with_name("golden.json")  # made with the weights of version 4
+GOLDEN = Path(__file__).with_name("golden.json")  # made with the weights of version 5
 SHOWN = 60  # rows whose scores are kept
 TOLERANCE = 1e-4  # in standard deviations of a score
 

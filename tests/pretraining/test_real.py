@@ -10,7 +10,7 @@ import pytest
 import torch
 from pretraining.real import RealTables
 
-from pretraining import real, train
+from pretraining import batches, real, train
 from soel.detect.incontext.network import Shape
 
 CPU = torch.device("cpu")
@@ -108,7 +108,7 @@ def test_half_of_a_batch_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(train, "POOL_ROWS", (64,))
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "real.npz", x0=rng.normal(size=(200, 12)), x1=rng.normal(size=(150, 9)))
-    plan = train.Plan(seconds=2.0, batches_a_step=1, rows_a_batch=400, cells_a_batch=5000, real=tmp_path / "real.npz")
+    plan = batches.Plan(seconds=2.0, batches_a_step=1, rows_a_batch=400, cells_a_batch=5000, real=tmp_path / "real.npz")
     tables = RealTables.load(tmp_path / "real.npz", CPU)
     asked: list[int] = []
     draw = RealTables.draw
@@ -118,7 +118,7 @@ def test_half_of_a_batch_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return draw(self, n_tasks, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(RealTables, "draw", watch)
-    batch = train.make(plan, CPU, random.Random(0), tables)
+    batch = batches.make(plan, CPU, random.Random(0), tables)
     assert asked == [len(batch.is_anomaly) // 2]
     run = train.begin(Shape(width=32, n_heads=4, n_layers=1, cell_width=16), plan, CPU)
     train.train(run, plan, CPU)

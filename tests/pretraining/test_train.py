@@ -17,7 +17,7 @@ from pretraining.muon import orthogonal
 from safetensors import safe_open
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from pretraining import checkpoint, tables, train
+from pretraining import batches, checkpoint, tables, train
 from soel.detect.incontext.network import N_SHARE_BINS, InContextNetwork, Outputs, Shape
 from soel.detect.incontext.share_head import PRIOR
 
@@ -27,13 +27,13 @@ SMALL = Shape(width=32, n_heads=4, n_layers=2, cell_width=16)
 
 @pytest.fixture(autouse=True)
 def small_pools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train, "POOL_ROWS", (64,))
+    monkeypatch.setattr(batches, "POOL_ROWS", (64,))
 
 
-def plan(**more: float) -> train.Plan:
+def plan(**more: float) -> batches.Plan:
     lines: list[str] = []
     settings = {"seconds": 4.0, "batches_a_step": 1, "rows_a_batch": 200, "cells_a_batch": 2000, "warmup_steps": 2}
-    return train.Plan(**(settings | more), log=lines.append)  # type: ignore[arg-type]
+    return batches.Plan(**(settings | more), log=lines.append)  # type: ignore[arg-type]
 
 
 def test_every_parameter_changes_and_a_run_goes_on(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_the_loss_falls() -> None:
         chance = random.Random(1)
         torch.manual_seed(1)
         with torch.no_grad():
-            batches = [train.make(settings, CPU, chance) for _ in range(6)]
-            return float(np.mean([train.batch_loss(network, batch, settings, chance).item() for batch in batches]))
+            drawn = [batches.make(settings, CPU, chance) for _ in range(6)]
+            return float(np.mean([train.batch_loss(network, batch, settings, chance).item() for batch in drawn]))
 
     before = loss(run.module.network)
     train.train(run, settings, CPU)

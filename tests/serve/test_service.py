@@ -44,10 +44,14 @@ def test_an_alarm_is_explained_answered_and_learnt_from(fitted: Path, tmp_path: 
         waiting = {row["name"]: row["why"] for row in open_rows(session.folder, session.state, ["name", "why"])}
         assert waiting == {row["id"]: row["why"] for row in said if row["alarm"]}, "the inbox of the page"
         assert said[1]["why"] is None
-        told = client.post("/v1/feedback", json={"id": "new0", "label": "anomaly", "who": "ann", "note": "seen"})
+        told = client.post(
+            "/v1/feedback", json={"id": "new0", "label": "anomaly", "who": "ann", "note": "seen", "because": ["width"]}
+        )
         assert (told.status_code, told.json()) == (200, {"id": "new0", "stored": 1, "labels_waiting": 1})
         assert "new0" not in {row["alarm_id"] for row in open_rows(session.folder, session.state, [])}
         assert client.post("/v1/feedback", json={"id": "p60", "label": "n"}).json()["labels_waiting"] == 2
+        wrong = client.post("/v1/feedback", json={"id": "p61", "label": "anomaly", "because": ["nothing"]})
+        assert (wrong.status_code, "nothing" in wrong.text) == (422, True)
         assert client.post("/v1/feedback", json={"id": "nobody", "label": "anomaly"}).status_code == 404
         assert client.post("/v1/feedback", json={"id": "p61", "label": "perhaps"}).status_code == 422
         assert "soel_labels_waiting 2.0" in client.get("/metrics").text
@@ -56,6 +60,7 @@ def test_an_alarm_is_explained_answered_and_learnt_from(fitted: Path, tmp_path: 
         looking.look()
         assert desk.served.version == before
         assert main(["tell", str(fitted), "new0=anomaly", "--who", "bob"]) == 0
+        assert session.state.answers["new0"].because == ("width",)
         assert main(["fit", str(fitted)]) == 0
         looking.look()
         assert desk.served.version != before

@@ -32,7 +32,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
     ask.add_argument("--no-cover", action="store_true", help="of a sampled pool: do not look how it covers all rows")
     tell = add_verb(verbs, common, run_tell, "store an expert's answers")
-    tell.add_argument("answers", metavar="FILE.csv | ID=ANSWER", nargs="+")
+    tell.add_argument("answers", metavar="FILE.csv | ID=ANSWER[:COLUMN;...]", nargs="+")
     tell.add_argument("--who", default=EXPERT, help="the annotator's name (default: expert)")
     undo = add_verb(verbs, common, run_undo, "take back the last answer")
     undo.add_argument("--who", default=EXPERT, help="the annotator whose answer it was (default: expert)")
@@ -136,9 +136,13 @@ def run_undo(args: argparse.Namespace) -> Reply:
 
 
 def _tell(session: Session, words: Sequence[str], who: str) -> TellResult:
-    """Store answers from a sheet, or from ID=ANSWER pairs; an id may hold an equals sign itself."""
+    """Store answers from a sheet, or from ID=ANSWER pairs; an id may hold an equals sign itself.
+
+    After a colon come the columns that are why, as in the column `because` of a sheet.
+    """
     from soel.cli.sheet import tell_sheet
     from soel.session import Answer, read_verdict
+    from soel.session.events import read_names
     from soel.session.feedback import record_feedback
 
     if len(words) == 1 and ("=" not in words[0] or Path(words[0]).is_file()):
@@ -147,7 +151,8 @@ def _tell(session: Session, words: Sequence[str], who: str) -> TellResult:
     if bare:
         raise LabelError(f"{bare[0]!r} is not an answer; write ID=anomaly, or name one sheet alone.")
     pairs = [word.rpartition("=") for word in words]
-    answers = [Answer(item, read_verdict(verdict)) for item, _, verdict in pairs]
+    parts = [(item, *said.partition(":")[::2]) for item, _, said in pairs]
+    answers = [Answer(item, read_verdict(verdict), because=read_names(names) or None) for item, verdict, names in parts]
     if {answer.item for answer in answers} <= set(session.ids):
         return session.tell(answers, who)
     return record_feedback(session, [(who, answer) for answer in answers])  # to alarms of rows that are in no pool

@@ -8,7 +8,6 @@ DETECTORS = Registry(
         "neighbours": "soel.detect.neighbours:Neighbours",
         "angular": "soel.detect.angular:Angular",
         "patches": "soel.detect.patches:Patches",
-        "named": "soel.detect.named:NamedColumns",
         "pretrained": "soel.detect.incontext.pretrained:Pretrained",
     },
 )

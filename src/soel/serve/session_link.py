@@ -18,6 +18,7 @@ from soel.report.reasons import make_explainer
 from soel.serve.served import Batch, ServedModel, Verdicts
 from soel.session import Answer, Session, read_verdict
 from soel.session.alarms import keep_served
+from soel.session.events import read_names
 from soel.session.feedback import record_feedback
 from soel.session.refit import count_new_labels
 from soel.tables.raw_table import EXACT, RawColumn
@@ -33,6 +34,7 @@ class FeedbackIn(BaseModel):
     label: Annotated[str, Field(max_length=20, description="anomaly, normal, skip or unsure")]
     who: Annotated[str, Field(min_length=1, max_length=100)] = "expert"
     note: Annotated[str, Field(max_length=2000)] | None = None
+    because: Annotated[list[str], Field(max_length=100, description="the columns that are why")] | None = None
 
 
 @dataclass
@@ -48,7 +50,8 @@ class SessionLink:
         return count_new_labels(self.session.state)
 
     def tell(self, given: FeedbackIn) -> dict[str, Any]:
-        answer = Answer(given.id, read_verdict(given.label), given.note)
+        because = None if given.because is None else read_names(given.because)
+        answer = Answer(given.id, read_verdict(given.label), given.note, because=because)
         stored = record_feedback(self.session, [(given.who, answer)])
         return {"id": given.id, "stored": stored.n_stored, "labels_waiting": self.count_waiting()}
 

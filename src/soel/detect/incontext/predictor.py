@@ -69,6 +69,7 @@ class ContextView:
         values = self.narrow(context.values)
         sample, beyond = values[: context.n_sample], values[context.n_sample :]
         self.encoded = encode_sample(sample, context.seed, context.weights)
+        self._deviation = context.values[: context.n_sample].std(axis=0)
         if len(beyond):
             self.encoded = _append(self.encoded, beyond[None])
 
@@ -91,22 +92,30 @@ class ContextView:
 
         return ops.in_blocks(describe_block, len(x))
 
+    def narrow_names(self, named: Floats) -> Floats:
+        """Which columns (m, d) were named, as shares of the columns (m, p) that this view has."""
+        if self.matrix is None:
+            return named
+        parts = (self.matrix * self._deviation[:, None]) ** 2
+        return np.asarray(named @ (parts / parts.sum(axis=0).clip(1e-9)), np.float32)
+
     def narrow(self, x: Floats) -> Floats:
         """Rows (n, d) as this view has them."""
         return np.ascontiguousarray(x if self.matrix is None else x @ self.matrix, np.float32)
 
 
 class LabelledView:
-    """A view that the network has read with its labels (m,)."""
+    """A view that the network has read with its labels (m,) and the columns (m, d) named with them."""
 
-    def __init__(self, view: ContextView, labels: Labels) -> None:
+    def __init__(self, view: ContextView, labels: Labels, named: Floats | None = None) -> None:
         self.view, self.labels = view, labels.astype(np.int64)[None]
+        self.named = None if named is None else view.narrow_names(named)[None]
 
     @cached_property
     def _after_labels(self) -> tuple[KeyValueCache, Outputs]:
         known = self.view.encoded
         with single_threaded_blas():
-            return known.network.encode_pool(known.stats, known.rows, known.cells, self.labels)
+            return known.network.encode_pool(known.stats, known.rows, known.cells, self.labels, self.named)
 
     @property
     def outputs(self) -> Outputs:
@@ -244,10 +253,10 @@ class EncodedContext:
 
 
 class Predictor:
-    """A context that the network has read with its labels (m,)."""
+    """A context that the network has read with its labels (m,) and the columns (m, d) named with them."""
 
-    def __init__(self, context: EncodedContext, labels: Labels) -> None:
-        self.context, self.views = context, [LabelledView(view, labels) for view in context.views]
+    def __init__(self, context: EncodedContext, labels: Labels, named: Floats | None = None) -> None:
+        self.context, self.views = context, [LabelledView(view, labels, named) for view in context.views]
 
     def logits(self, x: Floats) -> Floats:
         """Scores (n,) in units of their spread over the context."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ from soel.detect.incontext.surrogate import Surrogate
 from soel.detect.incontext.weights import find_weights
 from soel.detect.neighbours import Neighbours
 from soel.numeric import nearest, remember
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Chances, Floats, Labels, Rows, within
+from soel.types import ANOMALY, NO_NAMES, NORMAL, UNLABELLED, Chances, Floats, Labels, Named, Rows, within
 
 LARGE_POOL, DISTILLATION_ROWS = 4000, 2000  # a larger pool has a surrogate, fitted to the scores of so many of its rows
 NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured that stand beside the network
@@ -40,6 +40,7 @@ DISTANCES_WITH_LABELS, DISTANCES_WITHOUT = 0.5, 0.25  # what distances count bes
 WIDE_DISTANCES_WITHOUT = 1.0  # in a table of more than MOST_COLUMNS, which the network sees in parts
 NEAR = 0.1  # root mean square of standardised differences: rows so near a normal one are like it
 UNSUSPICIOUS = 0.8  # quantile of the scores towards which such rows are lowered
+NOTHING_NAMED = np.zeros((0, 2), np.int64)
 WITH_LABELS, WITHOUT, SURROGATE = "with_labels.", "without.", "surrogate."  # prefixes of arrays
 
 
@@ -76,9 +77,10 @@ class Pretrained(Detector):
     all rows but the most anomalous ones, which the network scores itself. So a row's score is its own, whatever stands
     beside it.
 
-    columns: (d,) order in which the context has the given columns. distance_rows: (b, d) rows of the pool, with their
-    labels the ones of `with_labels`. distillation_rows: (t, d) of a large pool. Both are empty in a saved detector,
-    which has `saved_without` and `saved_surrogate` instead.
+    columns: (d,) order in which the context has the given columns. named: (k, 2) rows of the context and the columns,
+    in that order, that experts named for them; the network alone learns from these. distance_rows: (b, d) rows of the
+    pool, with their labels the ones of `with_labels`. distillation_rows: (t, d) of a large pool. Both are empty in a
+    saved detector, which has `saved_without` and `saved_surrogate` instead.
     """
 
     name = "pretrained"
@@ -91,14 +93,24 @@ class Pretrained(Detector):
     with_labels: Neighbours
     distance_rows: Floats
     distillation_rows: Floats
+    named: Rows
     saved_without: Neighbours | None = None
     saved_surrogate: Surrogate | None = None
 
     @classmethod
     def fit(
-        cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
+        cls,
+        pool: Floats,
+        labels: Labels,
+        seed: int,
+        share: float | None = None,
+        options: Mapping[str, Any] = NOTHING,
+        named: Named = NO_NAMES,
     ) -> Pretrained:
-        """From encoded rows (N, d) and their labels (N,); the share is not looked at: the network has its own."""
+        """From encoded rows (N, d), their labels (N,), and columns named with some of these.
+
+        The share is not looked at: the network has its own.
+        """
         chosen = PretrainedOptions.read(options)
         pool = np.asarray(pool, np.float32)
         columns = column_order(pool)
@@ -111,6 +123,8 @@ class Pretrained(Detector):
         beside = choose_rows(key, labels, NEIGHBOUR_ROWS)
         views = wide_views(pool[rows[: len(rows) - n_beyond]], seed)
         is_large = len(pool) > LARGE_POOL
+        place = np.argsort(columns)
+        pairs = [(at, column) for at, row in enumerate(rows) for column in place[named.get(int(row), [])]]
         return cls(
             context=PoolContext(pool[rows], views, seed % 2**24, n_beyond),
             labels=labels[rows].astype(np.int8),
@@ -118,6 +132,7 @@ class Pretrained(Detector):
             with_labels=Neighbours.fit(pool[beside], labels[beside], seed),
             distance_rows=pool[beside],
             distillation_rows=pool[choose_rows(key, labels, DISTILLATION_ROWS // part)] if is_large else pool[:0],
+            named=np.array(pairs, np.int64).reshape(-1, 2),
         )
 
     def score(self, x: Floats) -> Floats:
@@ -158,6 +173,12 @@ class Pretrained(Detector):
         """The rows (m, d) of the context, with their columns in the given order."""
         return self.context.values[:, np.argsort(self.columns)]
 
+    def without_names(self) -> tuple[Detector, Rows]:
+        """The same without names, and the columns that were named for anomalies, of the given order."""
+        columns = self.columns[self.named[self.labels[self.named[:, 0]] == ANOMALY, 1]]
+        plain = replace(self, named=NOTHING_NAMED, saved_surrogate=None) if len(self.named) else self
+        return plain, np.unique(columns)
+
     def query_score(self, x: Floats) -> Floats:
         """Scores (n,) with the labels while these hold few anomalies, and the more of them the more without.
 
@@ -196,6 +217,7 @@ class Pretrained(Detector):
             "views": rows.views,
             "labels": self.labels,
             "columns": self.columns,
+            "named": self.named,
         }
         own |= {"seed": rows.seed, "beyond": rows.n_beyond, "weights": rows.weights}
         parts = ((WITH_LABELS, self.with_labels), (WITHOUT, self.without), (SURROGATE, self.surrogate))
@@ -217,6 +239,7 @@ class Pretrained(Detector):
             with_labels=with_labels,
             distance_rows=values[:0],
             distillation_rows=values[:0],
+            named=np.asarray(arrays["named"], np.int64).reshape(-1, 2),
             saved_without=without,
             saved_surrogate=Surrogate.from_arrays(surrogate) if surrogate else None,
         )
@@ -331,8 +354,11 @@ class Pretrained(Detector):
 
     @cached_property
     def _with_labels(self) -> Predictor:
-        is_any = bool((self.labels != UNLABELLED).any())
-        return Predictor(self._encoded, self.labels) if is_any else self._encoded.without_labels
+        if (self.labels == UNLABELLED).all():
+            return self._encoded.without_labels
+        named = np.zeros(self.context.values.shape, np.float32)
+        named[*self.named.T] = 1
+        return Predictor(self._encoded, self.labels, named if len(self.named) else None)
 
     @cached_property
     def _encoded(self) -> EncodedContext:

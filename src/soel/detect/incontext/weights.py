@@ -14,7 +14,7 @@ from soel.detect.incontext.network import InContextNetwork, Shape
 from soel.errors import ModelFileError
 
 HERE = Path(__file__).parent
-VERSION = 4  # raised with every new weights file
+VERSION = 5  # raised with every new weights file
 
 
 def find_weights(version: float = VERSION) -> Path:
