@@ -16,7 +16,7 @@ from soel import PROFILES, SOEL, Profile
 from soel.types import UNLABELLED, Floats
 from soel_paper.peers import fit_peer, missing_package
 
-CLASSIFIERS, EVEN = ("labelled-forest", "supervised"), 0.5  # these give probabilities, with a threshold of their own
+CLASSIFIER, EVEN = "labelled-forest", 0.5  # it gives probabilities, with a threshold of their own
 USUAL_SHARE = 0.1  # alarms of a detector without a rule of its own: what scores above this share of the pool
 _DEFAULT = PROFILES["default"]
 _TABLES = replace(_DEFAULT.tables, detector="neighbours", contamination="kriging")
@@ -81,7 +81,7 @@ def peer(
     labels = expert.ask(range(len(pool))) if all_labels else _ask(detector, pool, expert, budget, budget)
     fitted = fit_peer(name, scaled, labels, seed)
     found = _usual_alarms(fitted.pool, fitted.score(scaled_test))
-    return replace(found, alarms=found.test > EVEN) if name in CLASSIFIERS else found
+    return replace(found, alarms=found.test > EVEN) if name == CLASSIFIER else found
 
 
 def asking_forest(pool: Floats, test: Floats, expert: Expert, budget: int, seed: int, kind: str) -> Scores:
@@ -155,5 +155,5 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "random forest": _peer("labelled-forest", asks=True),
     "TabPFN": Contestant(tabpfn, package="tabpfn"),
     "TabPFN with soel's questions": Contestant(partial(tabpfn, at_once=1), package="tabpfn"),
-    "random forest with all labels": Contestant(partial(peer, name="supervised", all_labels=True), asks=False),
+    "random forest with all labels": Contestant(partial(peer, name="labelled-forest", all_labels=True), asks=False),
 }

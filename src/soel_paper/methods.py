@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -111,7 +111,7 @@ PEERS = (
     Method("PyOD Deep SVDD", peer="pyod-deep-svdd", asks=False),
     Method("DeepOD NeuTraL", peer="deepod-neutral", asks=False),
     Method("DeepOD Deep SAD", peer="deepod-deep-sad", strategy="diverse"),
-    Method("all labels known", peer="supervised", asks=False, all_labels=True),
+    Method("all labels known", peer="labelled-forest", asks=False, all_labels=True),
 )
 
 
@@ -193,18 +193,18 @@ NOTHING = "-"  # where no network is trained
 
 def settings_rows() -> list[list[str]]:
     """One row per profile and kind of data."""
-    return [row for variant in VARIANTS.values() for row in _rows(variant.profile)]
+    kinds = (("tables", Kind.TABLE, 10), ("feature vectors", Kind.VECTORS, 2048))
+    return [
+        _row(variant.profile.settle(kind, width, has_gpu=True), name, kind)
+        for variant in VARIANTS.values()
+        for name, kind, width in kinds
+    ]
 
 
 def settings_table() -> str:
     """The settings as Markdown."""
     lines = [HEADER, ["---"] * len(HEADER), *settings_rows()]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _rows(profile: Profile) -> Sequence[list[str]]:
-    kinds = (("tables", Kind.TABLE, 10), ("feature vectors", Kind.VECTORS, 2048))
-    return [_row(profile.settle(kind, width, has_gpu=True), name, kind) for name, kind, width in kinds]
 
 
 def _row(profile: Profile, rows: str, kind: Kind) -> list[str]:

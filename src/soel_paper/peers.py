@@ -128,7 +128,6 @@ DETECTORS: Mapping[str, tuple[Fit, str | None]] = {
     "lof": (local_outlier_factor, None),
     "one-class-svm": (one_class_svm, None),
     "knn": (nearest_neighbours, None),
-    "supervised": (labelled_forest, None),
     "labelled-forest": (labelled_forest, None),
     "ecod": (ecod, "pyod"),
     "xgbod": (xgbod, "xgboost"),

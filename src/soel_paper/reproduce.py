@@ -128,9 +128,16 @@ def reproduce(
     """
     wanted = apply_plan(artefact, plan)
     variant = plan.variant if wanted.compares_profiles else as_paper(plan.variant)
-    _check_present(wanted, source)
-    if n_jobs != 0:
-        _prepare(wanted, variant, source, progress)
+    absent = [name for name in wanted.datasets if not source.present(name)]
+    if absent:
+        raise DataError(
+            f"{artefact.name} needs {', '.join(absent)}, not in the data folder. "
+            "`python -m soel_paper datasets` says where each comes from; "
+            "name others with --datasets, or the folder with --data-dir."
+        )
+    if n_jobs != 0 and not all(method.on_pixels(variant.profile) for method in wanted.methods):
+        for name in wanted.datasets:  # features of pictures are made before any cell: in one process, with all cores
+            source.prepare(name, progress)
     store = CellStore(out / CELLS)
     cells = wanted.cells(variant, range(FIRST_SEED, FIRST_SEED + wanted.n_seeds), source, plan.classes)
     if n_jobs != 0:
@@ -178,23 +185,6 @@ def missing_peers(methods: Sequence[Method]) -> list[Missing]:
     """Those of the methods whose package is not installed."""
     named = [(method.name, missing_package(method.peer)) for method in methods if method.peer is not None]
     return [Missing(name, f"{package} is not installed") for name, package in named if package is not None]
-
-
-def _prepare(artefact: Artefact, variant: Variant, source: DataSource, progress: Progress | None) -> None:
-    """Features of pictures are made before any cell is computed: in one process, with all cores."""
-    if not all(method.on_pixels(variant.profile) for method in artefact.methods):
-        for name in artefact.datasets:
-            source.prepare(name, progress)
-
-
-def _check_present(artefact: Artefact, source: DataSource) -> None:
-    absent = [name for name in artefact.datasets if not source.present(name)]
-    if absent:
-        raise DataError(
-            f"{artefact.name} needs {', '.join(absent)}, not in the data folder. "
-            "`python -m soel_paper datasets` says where each comes from; "
-            "name others with --datasets, or the folder with --data-dir."
-        )
 
 
 def _find_unsuited(artefact: Artefact, variant: Variant, source: DataSource) -> list[Missing]:
