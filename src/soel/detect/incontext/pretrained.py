@@ -168,11 +168,6 @@ class Pretrained(Detector):
         free = self.context.values[self.labels == UNLABELLED]
         return Chances(self._score_exactly(free), _probabilities(self._with_labels.log_odds(free)))
 
-    @property
-    def known_rows(self) -> Floats:
-        """The rows (m, d) of the context, with their columns in the given order."""
-        return self.context.values[:, np.argsort(self.columns)]
-
     def without_names(self) -> tuple[Detector, Rows]:
         """The same without names, and the columns that were named for anomalies, of the given order."""
         columns = self.columns[self.named[self.labels[self.named[:, 0]] == ANOMALY, 1]]
